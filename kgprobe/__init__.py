@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kgprobe.api.datasets import probe_dataset as probe_dataset
     from kgprobe.api.demo import run_demo as run_demo
     from kgprobe.api.exporting import export_sft as export_sft
-    from kgprobe.api.exporting import read_manifest as read_manifest
     from kgprobe.api.graphs import describe_graph as describe_graph
     from kgprobe.api.graphs import draw_graph as draw_graph
     from kgprobe.api.graphs import find_ignorance as find_ignorance
@@ -94,6 +93,7 @@ if TYPE_CHECKING:
     from kgprobe.errors import ArgumentError as ArgumentError
     from kgprobe.errors import KgprobeError as KgprobeError
     from kgprobe.errors import UnknownNameError as UnknownNameError
+    from kgprobe.exports.sft.files import read_manifest as read_manifest
     from kgprobe.graph.copying import copy_graph as copy_graph
     from kgprobe.graph.reversal import reversal_of as reversal_of
     from kgprobe.graph.subgraphs import facts_of as facts_of
@@ -113,7 +113,7 @@ _NAMES = {
     "api.controls": ("sample_controls",),
     "api.datasets": ("build_dataset", "export_dataset", "import_dataset", "probe_dataset"),
     "api.demo": ("run_demo",),
-    "api.exporting": ("export_sft", "read_manifest"),
+    "api.exporting": ("export_sft",),
     "api.graphs": ("describe_graph", "draw_graph", "find_ignorance", "known_path", "paint_beliefs", "reverse_graph"),
     "api.judging": ("evaluate_judge", "judge_graph", "train_judge"),
     "api.labelling": ("label_facts",),
@@ -156,6 +156,7 @@ _NAMES = {
     "api.writing_back": ("remove_labels", "write_back"),
     "beliefs.painting": ("clear_paint",),
     "errors": ("ArgumentError", "KgprobeError", "UnknownNameError"),
+    "exports.sft.files": ("read_manifest",),
     "graph.copying": ("copy_graph",),
     "graph.reversal": ("reversal_of",),
     "graph.subgraphs": ("facts_of", "neighbourhood"),

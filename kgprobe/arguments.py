@@ -17,9 +17,6 @@ def whole_number(name: str, value: Any, minimum: int = 1) -> int:
     >>> whole_number("limit", 20)
     20
 
-    Args:
-        name: name of the argument, for the message.
-
     Raises:
         ArgumentError: the value is not a whole number, or below the minimum.
     """
@@ -84,9 +81,6 @@ def share_below(name: str, value: Any, limit: float = 1.0, *, positive: bool = F
 def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
     """Return texts as a tuple, in their order.
 
-    Args:
-        name: name of the argument, for the message.
-
     Raises:
         ArgumentError: the values are a single text, or contain something other than texts.
     """
@@ -103,9 +97,6 @@ def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Raise if a value is not among the choices.
 
-    Args:
-        name: name of the argument, for the message.
-
     Raises:
         ArgumentError: the value is not among the choices; the message lists them, with the nearest one.
     """
@@ -116,9 +107,6 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
 
 def folder_name(name: str, value: Any) -> str:
     """Return a name that is valid for a folder on every system, without separators of paths.
-
-    Args:
-        name: name of the argument, for the message.
 
     Raises:
         ArgumentError: the value is not a valid name.

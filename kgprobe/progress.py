@@ -1,4 +1,4 @@
-"""Progress on stderr: bars with a rate and the time left, and waits with their usual duration.
+"""Progress on stderr: bars with a rate and the time left, and waits.
 
 On a terminal they are drawn in its last lines, below all other output. In a file or a pipe, each prints a plain line
 twice a minute.
@@ -6,7 +6,6 @@ twice a minute.
 
 import contextlib
 import io
-import json
 import math
 import sys
 import threading
@@ -17,8 +16,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import home, read_json, replacing
 from kgprobe.sanitize import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -39,10 +36,6 @@ _ECHO = 4
 _LEAST_BAR, _MOST_BAR = 8, 40
 _LEAST_TITLE = 16
 
-# File of the last duration of waits: seconds by title.
-_DURATIONS = "durations.json"
-_DURATIONS_KEPT = 200
-
 
 def no_progress(done: int, total: int) -> None:
     """Ignore progress."""
@@ -53,18 +46,14 @@ class Wait:
     """A task of unknown length.
 
     Attributes:
-        title: name of the task.
         clock: returns seconds since any fixed time.
-        usual: duration last time, in seconds; None if unknown.
         note: description of the current step.
         over: True once the task has ended.
-        began: time of the beginning.
         printed: time of the last printed line.
     """
 
     title: str
     clock: Callable[[], float]
-    usual: float | None = None
     note: str = ""
     over: bool = field(init=False, default=False)
     began: float = field(init=False)
@@ -80,11 +69,7 @@ class Wait:
 
     def text(self, short: bool = False) -> str:  # noqa: ARG002
         """Return the state as text, without the title."""
-        parts = [f"{_duration(self.elapsed)} so far"]
-        if self.usual is not None:
-            left = self.usual - self.elapsed
-            parts.append(f"about {_duration(left)} left" if left >= 1 else "longer than last time")
-        return ", ".join(filter(None, [*parts, self.note]))
+        return ", ".join(filter(None, [f"{_duration(self.elapsed)} so far", self.note]))
 
 
 @dataclass(slots=True)
@@ -322,11 +307,7 @@ class Display:
     """The current tasks, innermost last, and the place where they are shown."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start without tasks.
-
-        Args:
-            clock: returns seconds since any fixed time.
-        """
+        """Start without tasks."""
         self.clock = clock
         self._lock = threading.RLock()
         self._waits: list[Wait] = []
@@ -386,49 +367,18 @@ DISPLAY = Display()
 
 @contextmanager
 def progress_bar(title: str, total: float, unit: str, start: float = 0, *, counted: bool = True) -> Iterator[Bar]:
-    """Show a bar from ``start`` to ``total`` with the number of things done, the rate and the time left.
-
-    Args:
-        unit: plural noun for the counted things.
-        counted: True if ``total`` is in that unit.
-    """
+    """Show a bar from ``start`` to ``total`` with the number of things done, the rate and the time left."""
     bar = Bar(title, DISPLAY.clock, total=total, unit=unit, start=start, counted=counted)
     with DISPLAY.showing(bar):
         yield bar
 
 
 @contextmanager
-def waiting(title: str, *, remembered: bool = False) -> Iterator[Wait]:
-    """Show the elapsed time of a task of unknown length.
-
-    Args:
-        remembered: True if the task always takes about as long. Its duration is stored in kgprobe's folder, and the
-            next time the time left is shown.
-    """
-    wait = Wait(title, DISPLAY.clock, _durations().get(title) if remembered else None)
+def waiting(title: str) -> Iterator[Wait]:
+    """Show the elapsed time of a task of unknown length."""
+    wait = Wait(title, DISPLAY.clock)
     with DISPLAY.showing(wait):
         yield wait
-    if remembered and wait.elapsed >= SOON:
-        _remember(title, wait.elapsed)
-
-
-def _durations() -> dict[str, float]:
-    try:
-        return read_json(home() / _DURATIONS, dict[str, float], "Delete it.")
-    except (OSError, KgprobeError):
-        return {}
-
-
-def _remember(title: str, seconds: float) -> None:
-    durations = _durations()
-    durations.pop(title, None)
-    durations[title] = round(seconds, 1)
-    latest = dict(list(durations.items())[-_DURATIONS_KEPT:])
-    # A convenience only: failures to write are ignored.
-    with contextlib.suppress(OSError, KgprobeError):
-        if home().is_dir():
-            with replacing(home() / _DURATIONS) as unfinished:
-                unfinished.write_text(json.dumps(latest), encoding="utf-8")
 
 
 @dataclass(slots=True)

@@ -22,9 +22,6 @@ _SUFFIX = ".lock"
 def temporary_folder(purpose: str) -> Iterator[Path]:
     """Create an empty folder, and delete it at the end.
 
-    Args:
-        purpose: first part of its name, such as the name of a loader.
-
     Raises:
         KgprobeError: the folder cannot be created.
     """

@@ -180,14 +180,12 @@ def demo_folder() -> Path:
 def tiny_demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model with random weights and the demo's architecture, where a user's own folder has the demo model."""
     from kgprobe.models.demo import demo_model_path
-    from tests.models.tiny import byte_level, random_model
+    from tests.models.tiny import save_base
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("tiny")))
         folder = demo_model_path()
-    tokenizer = byte_level(bos=True)
-    random_model("gemma3", len(tokenizer), max_position_embeddings=32_768).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save_base(folder, "gemma3", max_position_embeddings=32_768)
     return folder
 
 

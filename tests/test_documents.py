@@ -291,6 +291,9 @@ def test_examples_asked_of_a_graph_give_results(
     assert {outcome.verdict for outcome in asked.outcomes} <= {Verdict.RIGHT, Verdict.WRONG}
     assert {outcome.evidence.chance for outcome in asked.outcomes} == {1 / 4}
     assert asked.page().exists()
+    run = kgprobe.run_rounds(graph, model, probe, name="added", rounds=1, facts_per_round=3, others=3)
+    assert (run.report.asked, f"{probe}" in run.page().read_text(encoding="utf-8")) == (3, True)
+    assert kgprobe.resume_rounds(graph, "added", model, rounds=2).report.rounds == 2
 
     compared = kgprobe.measure(graph, model, "distractors", strategy=strategy, distractors=3)
     assert compared.config["described"]["strategy"] == {"strategy": strategy, "drawn": 10}

@@ -87,25 +87,9 @@ def test_length_of_something_else_is_not_counted_in_things(pass_time: PassTime) 
 
 
 def test_what_is_over_soon_says_nothing_and_leaves_nothing(pass_time: PassTime, tmp_path: Path) -> None:
-    with waiting("Loading demo", remembered=True), progress_bar("Probing demo", 3, "facts"):
+    with waiting("Loading demo"), progress_bar("Probing demo", 3, "facts"):
         assert pass_time(1.9) == []
     assert (pass_time(60), list(tmp_path.iterdir())) == ([], [])
-
-
-def test_wait_says_how_long_it_took_last_time(pass_time: PassTime) -> None:
-    with waiting("Loading demo", remembered=True):
-        assert pass_time(30) == ["Loading demo: 30 s so far"]
-        pass_time(10)
-    with waiting("Loading demo", remembered=True):
-        assert pass_time(30) == ["Loading demo: 30 s so far, about 10 s left"]
-        assert pass_time(30) == ["Loading demo: 1 min so far, longer than last time"]
-
-
-@pytest.mark.parametrize("kept", ["[1]", '{"Loading demo": "x"}', "[" * 100_000, "\udc80"])
-def test_broken_memory_is_none(pass_time: PassTime, tmp_path: Path, kept: str) -> None:
-    (tmp_path / "durations.json").write_bytes(kept.encode(errors="surrogateescape"))
-    with waiting("Loading demo", remembered=True):
-        assert pass_time(30) == ["Loading demo: 30 s so far"]
 
 
 def test_of_waits_the_innermost_tells_and_bars_always(pass_time: PassTime) -> None:
@@ -243,7 +227,7 @@ def test_row_leaves_room_for_what_a_terminal_echoes(title: str, width: int, cloc
     bar = progress.Bar(title, clock, total=50_000, unit="questions")
     clock.now = 100
     bar.move_to(12_345, 12_345, "3 of 60 rounds, 41% right")
-    wait = progress.Wait(title, clock, 200.0, "checking")
+    wait = progress.Wait(title, clock, "checking")
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=True, color_system=None)
     shown = OnTerminal(lambda: [bar, wait], console)

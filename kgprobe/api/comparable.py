@@ -36,11 +36,6 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
 def kind_of(result: "Comparable | str | Path", kinds: Sequence[str] = COMPARABLE, graph: "Graph | None" = None) -> str:
     """Return the kind of a result.
 
-    Args:
-        result: a result, or its name.
-        kinds: kinds of stored results that are searched for the name.
-        graph: graph whose runs are searched, too.
-
     Raises:
         UnknownNameError: no such result.
         ArgumentError: results of several kinds have this name.
@@ -78,11 +73,6 @@ def open_alike(
     argument: str, results: "Sequence[Comparable | str | Path]", kinds: Sequence[str], graph: "Graph | None"
 ) -> "tuple[str, list[Any]]":
     """Return the kind of the first result, and all results opened.
-
-    Args:
-        argument: name of the argument, for messages.
-        kinds: kinds of stored results that are searched for names.
-        graph: graph of runs.
 
     Raises:
         ArgumentError: the results cannot be compared, because they are of several kinds.

@@ -99,6 +99,6 @@ def _refuse_others(graph: Graph) -> None:
 
 def _loaded() -> Model:
     model = load_model(MODEL)
-    with waiting(f"Loading {MODEL}", remembered=True):
+    with waiting(f"Loading {MODEL}"):
         model.scorer()
     return model

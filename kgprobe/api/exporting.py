@@ -9,8 +9,6 @@ from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import ArgumentError
 from kgprobe.exports.sft import SftOptions
-from kgprobe.exports.sft.files import Manifest
-from kgprobe.exports.sft.files import read_manifest as read
 from kgprobe.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.table import LabelTable
@@ -57,12 +55,3 @@ def export_sft(
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)
     return make_training_set(graph, labels, Path(output), given, file, whole_number("seed", seed, 0), day)
-
-
-def read_manifest(folder: str | Path) -> Manifest:
-    """Return the manifest of a training set: origin, options, counts, and digests of its files.
-
-    Raises:
-        KgprobeError: the folder has none, or it is damaged.
-    """
-    return read(folder)

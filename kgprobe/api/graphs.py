@@ -1,6 +1,7 @@
 """Calls about a whole graph: describe it, paint beliefs, draw a part, find paths and communities, reverse it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from kgprobe.graph.communities import METHODS, NAMED, find_communities
 from kgprobe.graph.known_path import find_known_path
 from kgprobe.graph.loading import OnProgress
 from kgprobe.graph.names import entity_ids
-from kgprobe.graph.runs import NO_RUN, find_run, find_run_in_view, list_runs
+from kgprobe.graph.runs import find_run, find_run_in_view, latest_run
 from kgprobe.graph.subgraphs import neighbourhood
 from kgprobe.options import make_options
 from kgprobe.results.communities import CommunityRow, IgnoranceCommunities
@@ -205,20 +206,10 @@ def known_path(graph: Graph, one: str, other: str, *, facts: int = 6) -> KnownPa
     start, end = (entity_ids(graph, [name])[0] for name in (one, other))
     if start == end:
         raise ArgumentError("other", f"is {start}, the same entity; expected another one.")
-    rows = [
-        PathRow(
-            fact=fact.fact,
-            subject=fact.subject,
-            relation=fact.relation,
-            object=fact.object,
-            subject_label=fact.subject_label,
-            relation_label=fact.relation_label,
-            object_label=fact.object_label,
-            known=1 - fact.theta,
-            belief=fact.belief,
-        )
-        for fact in find_known_path(graph, start, end, most_facts)
-    ]
+    rows = []
+    for fact in find_known_path(graph, start, end, most_facts):
+        own = asdict(fact)
+        rows.append(PathRow(known=1 - own.pop("theta"), **own))
     return KnownPath(run=run, one=start, other=end, most_facts=most_facts, facts=rows)
 
 
@@ -257,7 +248,7 @@ def find_ignorance(
     """
     check_choice("method", method, METHODS)
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
-    run = _latest_run(graph) if run is None else find_run(graph, run)["id"]
+    run = latest_run(graph) if run is None else find_run(graph, run)["id"]
     partition = find_communities(graph, run, method, sure=sure, seed=seed, limit=limit)
     rows = []
     for number, community in enumerate(partition.communities, start=1):
@@ -285,11 +276,3 @@ def find_ignorance(
         total=partition.total,
         communities=rows,
     )
-
-
-def _latest_run(graph: Graph) -> str:
-    runs = list_runs(graph)
-    if not runs:
-        raise UnknownNameError(NO_RUN)
-    latest: str = runs[-1]["id"]
-    return latest

@@ -132,10 +132,6 @@ def _is_run(folder: Path) -> bool:
     )
 
 
-def _is_dataset(folder: Path) -> bool:
-    return any(folder.glob("data/test.*"))
-
-
 def comparison_file(folder: Path) -> str:
     """Return the name of a comparison's JSON and page, without ending; empty if the folder has none."""
     pages = sorted(folder.glob("*.html"))
@@ -179,10 +175,6 @@ def _judged_graph(folder: Path) -> str:
 
     config = read_judged_graph(folder)
     return f"{config.judge.answers_of}, judged on {config.facts:,} facts"
-
-
-def _dataset(folder: Path) -> str:
-    return f"in {folder.resolve()}"
 
 
 def _comparison(folder: Path) -> str:
@@ -256,7 +248,14 @@ KINDS: Mapping[str, Kind] = {
         Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "", _open_labels),
         Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _open_judge),
         Kind(JUDGED_GRAPH, "judged", _setting("shards"), _judged_graph, "", _open_judged_graph),
-        Kind(DATASET, "datasets", _is_dataset, _dataset, "", _open_dataset),
+        Kind(
+            DATASET,
+            "datasets",
+            lambda folder: any(folder.glob("data/test.*")),
+            lambda folder: f"in {folder.resolve()}",
+            "",
+            _open_dataset,
+        ),
         Kind(COMPARISON, "comparisons", _is_comparison, _comparison, "", partial(_open_files, "")),
         Kind(STUDY, "studies", _file("study.json"), _study, "study.html", partial(_open_files, "study")),
         Kind(REPORT, "reports", _file("report.json"), _report, "report.html", partial(_open_files, "report")),

@@ -22,12 +22,6 @@ def models_within(
     ...     models.open("demo").name
     'demo'
 
-    Args:
-        local: loading options of local models; None for the defaults.
-        load: function that makes the scorer of a local model; None for
-            :func:`~kgprobe.models.spec.load_scoring_model`.
-        ray: number of Ray workers for local models; None for this process.
-
     Raises:
         ArgumentError: a price is missing.
         KgprobeError: Ray is not installed, or no cluster answers.

@@ -105,17 +105,8 @@ def _counts(name: str) -> PaperCounts:
 
 
 def _row(entry: PaperEntry, model: str, other_model: str) -> PaperTableRow:
-    return PaperTableRow(
-        entry.table,
-        entry.title,
-        entry.kind,
-        entry.section,
-        entry.state,
-        entry.missing,
-        filled(entry.command, model, other_model),
-        entry.full,
-        entry.needs,
-    )
+    values = {name: getattr(entry, name) for name in PaperTableRow.columns()}
+    return PaperTableRow(**values | {"command": filled(entry.command, model, other_model)})
 
 
 def _number(published: PublishedNumber) -> PaperNumber:

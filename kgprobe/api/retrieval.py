@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalFile:
-    """A written file of facts to retrieve.
-
-    Attributes:
-        path: the file.
-        facts: number of facts.
-    """
+    """A written file of facts to retrieve."""
 
     path: Path
     facts: int

@@ -13,11 +13,11 @@ import msgspec
 from kgprobe.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
-from kgprobe.graph.runs import NO_RUN, find_run, list_runs
+from kgprobe.graph.runs import find_run, latest_run
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions, short_name
 from kgprobe.options import make_options
@@ -169,11 +169,7 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
         KgprobeError: the run was not started by kgprobe.
     """
     year_relation = year_relation_id(graph, year_relation)
-    if run is None:
-        known = list_runs(graph)
-        if not known:
-            raise UnknownNameError(NO_RUN)
-        run = str(known[-1]["id"])
+    run = run or latest_run(graph)
     properties = get_run(graph, run)
     done = properties["round"] >= properties["rounds"]
     counts = {name: properties[name] for name in ("asked", "unaskable", "unanswered")}
@@ -334,20 +330,12 @@ def _estimate(
 
 
 def new_run_name(model: str, probe: str) -> str:
-    """Return a default name of a run: model, probe and time.
-
-    Args:
-        probe: probe with direction, see :func:`~kgprobe.graph.reversal.asked_by`.
-    """
+    """Return a default name of a run: model, probe and time."""
     return f"{short_name(model)}-{probe.replace(' ', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
-    """Return names of the runs of some models: the given name, followed by the model if there are several.
-
-    Args:
-        name: None makes default names.
-    """
+    """Return names of the runs of some models: the given name, followed by the model if there are several."""
     if name is not None and len(models) == 1:
         return [name]
     names: list[str] = []

@@ -132,11 +132,7 @@ def _changed(folder: Path) -> datetime:
 
 
 def _in_rounds(row: ListedResult, rounds: int | None, of: int | None, asked: int | None) -> ListedResult:
-    """Return the row of a run with its progress.
-
-    Args:
-        of: planned number of rounds, if known.
-    """
+    """Return the row of a run with its progress."""
     if rounds is None or asked is None:
         return row
     planned = "" if of is None else f" of {of:,}"

@@ -25,7 +25,6 @@ from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.replays import demo_truth, run_truth
-from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import list_facts
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
@@ -244,10 +243,9 @@ def study_examples(
     counts = sorted(set(chosen.counts))
     if not counts:
         raise ArgumentError("counts", "is empty; expected at least one number of examples.")
-    seed = whole_number("seed", seed, 0)
-    drawing = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of examples")
-    measure_with, missing = _examples_of(
-        graph, model, (), limit, facts, relations, drawing, seed, as_of, models, callbacks
+    drawing = {"limit": limit, "facts": facts, "balance": balance, "with_former": with_former}
+    measure_with, seed, missing = _examples_of(
+        graph, model, (), relations, callbacks, **drawing, seed=seed, as_of=as_of, models=models
     )
     measurements = {}
     draws = {}
@@ -292,10 +290,9 @@ def study_prompting(
     Other arguments and errors as in :func:`study_examples`.
     """
     chosen = make_options(PromptingOptions, options, "a study of prompting")
-    seed = whole_number("seed", seed, 0)
-    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of prompting")
-    measure_with, missing = _examples_of(
-        graph, model, ["clozes"], limit, facts, relations, draw, seed, as_of, models, callbacks
+    drawing = {"limit": limit, "facts": facts, "balance": balance, "with_former": with_former}
+    measure_with, seed, missing = _examples_of(
+        graph, model, ["clozes"], relations, callbacks, **drawing, seed=seed, as_of=as_of, models=models
     )
     common = {"examples": chosen.examples, "choices": chosen.choices}
     measurements = {}
@@ -528,19 +525,14 @@ def _examples_of(
     graph: Graph,
     model: Model | str,
     templates: Sequence[str],
-    limit: int | None,
-    facts: "Listed | None",
     relations: Sequence[str],
-    draw: DrawOptions,
-    seed: int,
-    as_of: int | str | date | None,
-    models: Models | None,
     callbacks: Callbacks,
-) -> tuple[Callable[..., Measurement], Sequence[str]]:
-    """Choose facts; return a function that measures them by the probe ``examples``, and messages on missing facts.
+    **drawing: Any,
+) -> tuple[Callable[..., Measurement], int, Sequence[str]]:
+    """Choose facts; return a function that measures them by the probe ``examples``, the seed, and messages on facts.
 
-    The arguments of the function are a title and options of the probe.
+    The arguments of the function are a title and options of the probe; ``drawing`` is that of :func:`same_facts`.
     """
     askable = list(askable_relations(graph, templates, relation_ids(graph, several("relations", relations))))
-    common, missing = same_facts(graph, askable, limit, facts, draw, seed, as_of, models)
-    return partial(measure_to_the_end, graph, model, "examples", callbacks, **common), missing
+    common, missing = same_facts(graph, askable, **drawing)
+    return partial(measure_to_the_end, graph, model, "examples", callbacks, **common), common["seed"], missing

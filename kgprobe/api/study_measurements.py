@@ -6,11 +6,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
-from kgprobe.arguments import optional_number
+from kgprobe.arguments import optional_number, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
+from kgprobe.options import make_options
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.sampling.drawing import DrawOptions
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
 def measure_to_the_end(
     graph: Graph, model: Model | str, probe: str, callbacks: Callbacks, title: str = "", **arguments: Any
 ) -> Measurement:
-    """Measure to the end.
-
-    Args:
-        title: title of the measurement within the study.
-    """
+    """Measure to the end."""
     titled = replace(callbacks, on_start=lambda start: callbacks.on_start(replace(start, title=title)))
     measurement = measure(graph, model, probe, callbacks=titled, **arguments)
     if not measurement.complete:
@@ -46,9 +43,11 @@ def folders_of(measurements: Mapping[str, Measurement], seed: int) -> dict[str, 
 def same_facts(
     graph: Graph,
     relations: Sequence[str],
+    *,
     limit: int | None,
     facts: "Listed | None",
-    draw: DrawOptions,
+    balance: str | None,
+    with_former: bool,
     seed: int,
     as_of: int | str | date | None,
     models: Models | None,
@@ -57,7 +56,8 @@ def same_facts(
 
     The messages are about listed facts that are missing, and on the drawing.
     """
-    day = as_of_day(as_of)
+    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study")
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     listed = None if facts is None else list_facts(graph, facts, day)
     limit = optional_number("limit", limit)
     chosen = choose_facts(graph, relations, as_of=day, listed=listed, limit=limit, seed=seed, draw=draw)

@@ -6,14 +6,13 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
-from kgprobe.arguments import several, whole_number
+from kgprobe.arguments import several
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.studies.options import TemplatesOptions
 from kgprobe.studies.study import Study
 from kgprobe.studies.templates import QUESTIONS, SENTENCES, templates_study
@@ -56,10 +55,17 @@ def study_templates(
     probes = list(dict.fromkeys(chosen.probes))
     if not probes:
         raise ArgumentError("probes", "is empty; choose from distractors, questions.")
-    seed = whole_number("seed", seed, 0)
-    draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study of templates")
-    written = _written_relations(graph, probes, relations)
-    common, missing = same_facts(graph, written, limit, facts, draw, seed, as_of, models)
+    common, missing = same_facts(
+        graph,
+        _written_relations(graph, probes, relations),
+        limit=limit,
+        facts=facts,
+        balance=balance,
+        with_former=with_former,
+        seed=seed,
+        as_of=as_of,
+        models=models,
+    )
     # Kind of template, options, and the name of the option with the origin.
     settings: dict[str, tuple[str, Mapping[str, Any], str]] = {
         "distractors": (SENTENCES, {"distractors": chosen.distractors}, "templates"),
@@ -74,7 +80,7 @@ def study_templates(
                 graph, model, probe, callbacks, title, **common, **given, **{origin_option: origin}
             )
             measurements[title], outcomes[kind, origin] = measurement, measurement.outcomes
-    config = folders_of(measurements, seed) | asdict(chosen)
+    config = folders_of(measurements, common["seed"]) | asdict(chosen)
     return templates_study(outcomes, chosen.distractors, measurement.model, config).save(missing)
 
 

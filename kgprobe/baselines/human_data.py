@@ -44,7 +44,6 @@ class Scored:
     """Facts of a graph with human scores.
 
     Attributes:
-        keys: keys of the facts.
         scores: their scores, shape (facts,).
         missing: messages on scores of facts that the graph lacks.
         repeated: number of further scores of a fact.

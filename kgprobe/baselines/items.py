@@ -117,10 +117,6 @@ def continue_sentences(scorer: Scorer, items: Sequence[BaselineItem], beams: int
 
     Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. Searches with different numbers of beams share
     nothing: the first continuations of a wide search are not those of a narrow one.
-
-    Args:
-        beams: number of beams; 1 is greedy search.
-        new_tokens: maximum number of tokens of a continuation.
     """
     prompts = list(dict.fromkeys(item.cloze.prompt for item in items))
     searches = beam_search(scorer, prompts, beams, new_tokens=new_tokens)

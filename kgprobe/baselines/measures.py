@@ -57,7 +57,6 @@ class Measures:
     """Measures of a study.
 
     Attributes:
-        model: name of the model.
         names: names of the measures.
         tools: models and settings of the measures.
         config: all settings.

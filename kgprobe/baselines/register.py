@@ -37,10 +37,8 @@ class Tools:
     """Resources and settings of the measures of knowledge.
 
     Attributes:
-        graph: the facts' graph.
         scorer: the model under test.
         as_of: reference date, ``yyyymmdd``; objects that are true at it are not used as distractors.
-        seed: random seed.
         beams: numbers of beams, ascending.
         counts: the n of Min@n, Avg@n and precision@n, ascending.
         karr: form of KaRR, one of ``KARR_FORMS``.

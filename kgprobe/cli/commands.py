@@ -75,7 +75,6 @@ def only_with(context: click.Context, flag: str, allowed: Sequence[str]) -> None
     """Raise UsageError if an option was given that has no effect next to another.
 
     Args:
-        flag: the other option, for the message.
         allowed: names of the parameters that have an effect, including the other option's.
     """
     for parameter in context.command.params:
@@ -107,7 +106,6 @@ def given_options(
         kinds: dataclasses, each with the title of its help section; None for the common section.
         argument: name of the argument with the values by name; None passes each value as an argument.
         defaults: defaults shown in the help instead of the dataclass defaults, by name.
-        left_out: names of options to omit.
     """
     options: dict[str, Option] = {}
     sections: dict[str | None, list[Callable[[Command], Command]]] = {}

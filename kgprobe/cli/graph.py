@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -322,7 +323,11 @@ def _find_query(statement: str) -> "Query":
         return get_query(statement)
     if statement == "-":
         return query_of_text(sys.stdin.read(), statement)
-    if _is_file(statement):
+    is_file = False
+    # Statements can be longer than file names may be.
+    with suppress(OSError):
+        is_file = Path(statement).is_file()
+    if is_file:
         try:
             return query_of_text(Path(statement).read_text(encoding="utf-8"), statement)
         except UnicodeDecodeError as error:
@@ -330,14 +335,6 @@ def _find_query(statement: str) -> "Query":
     if _NO_STATEMENT.fullmatch(statement):
         raise UnknownNameError(f"There is no query or file {statement!r}{suggestion(statement)}")
     return query_of_text(statement, "The statement")
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return Path(path).is_file()
-    except OSError:
-        # Statements can be longer than file names may be.
-        return False
 
 
 def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int | None) -> bool:

@@ -188,11 +188,7 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], None]]:
-    """Yield a function that shows progress: one bar each for reading, importing and completing.
-
-    Args:
-        reading: title of the bar for reading the source.
-    """
+    """Yield a function that shows progress: one bar each for reading, importing and completing."""
     from kgprobe.progress import Bar, progress_bar
 
     completing = ("Completing", "entities")

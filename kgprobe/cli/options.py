@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import cloup
 
+from kgprobe.api.kind_names import RUN
 from kgprobe.api.options import ReversingOptions
 from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.help import RareOption
@@ -99,13 +100,13 @@ facts_named = cloup.option(
 )
 
 
-def graph_of_results(results: Sequence[str], graph: str | None) -> "AbstractContextManager[Graph | None]":
-    """Open the graph if a result is a run, or with ``--graph``."""
-    from kgprobe.api.kind_names import MEASUREMENT, RUN
+def graph_of_results(
+    results: Sequence[str], graph: str | None, kinds: Sequence[str]
+) -> "AbstractContextManager[Graph | None]":
+    """Open the graph if a result, which is of one of these kinds, is a run."""
     from kgprobe.api.stored import find
 
-    has_run = any(find(name, [MEASUREMENT, RUN]).kind.name == RUN for name in results)
-    return open_graph(graph) if has_run or graph is not None else nullcontext()
+    return open_graph(graph) if any(find(name, kinds).kind.name == RUN for name in results) else nullcontext()
 
 
 def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[[F], F]:
@@ -140,11 +141,7 @@ def debug_option(command: F) -> F:
 
 
 def in_flags(message: str, context: click.Context | None = None) -> str:
-    """Replace argument names in a message of the library by the flags of the command.
-
-    Args:
-        context: of the command; None for the current one.
-    """
+    """Replace argument names in a message of the library by the flags of the command."""
     command = (context or click.get_current_context()).meta.get(_AT_WORK)
     flags = {}
     for parameter in command.params if isinstance(command, click.Command) else ():
@@ -192,7 +189,6 @@ def model_option(
     """Return a decorator that adds ``--model`` and the options of loading it: ``--explain``, :func:`local_options`.
 
     Args:
-        about: help text.
         names: name of the argument, if not ``model``.
     """
     option = cloup.option("--model", *names, required=required, multiple=multiple, metavar="SPEC", help=about)
@@ -305,9 +301,6 @@ direction_options = decorated_by(
 def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]) -> "AbstractContextManager[Graph]":
     """Open the graph of ``--graph``, or its inverse graph.
 
-    Args:
-        reversing: options of :class:`~kgprobe.api.options.ReversingOptions`, by name.
-
     Raises:
         UsageError: options of an inverse graph without ``inverse``.
     """
@@ -320,11 +313,7 @@ def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]
 
 @contextmanager
 def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
-    """Open the inverse graph of a graph; print progress and notes on stderr.
-
-    Args:
-        graph, given: see :func:`kgprobe.reverse_graph`.
-    """
+    """Open the inverse graph of a graph; print progress and notes on stderr."""
     from kgprobe.api.graphs import reverse_graph
     from kgprobe.progress import waiting
 

@@ -23,22 +23,18 @@ from kgprobe.cli.options import (
     ray_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.rendering import reason_notes, show_finding
+from kgprobe.cli.rendering import reason_notes, show_finding, show_notes
 from kgprobe.cli.running import measuring, open_asked, open_models, report_end, require_api
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from kgprobe.results.finding import Finding
     from kgprobe.results.measurement import Measurement
     from kgprobe.running.measurement import Progress
-
-# Maximum number of messages on the terminal; the summary has the count.
-SHOWN_PROBLEMS = 20
 
 
 class ProbeGroup(CommandGroup):
@@ -116,17 +112,13 @@ def probe() -> None:
 def show(result: "Measurement", as_json: bool, full: bool) -> "Path | None":
     """Print a measurement, a summary or one JSON object, and its problems on stderr.
 
-    Args:
-        full: True to print all tables.
-
     Returns:
         the page's path; None if there are no answers.
     """
     from kgprobe.probes.outcome import Verdict
 
-    report_missing(result.missing)
-    for note in result.notes:
-        click.echo(note, err=True)
+    show_notes(result.missing)
+    show_notes(result.notes)
     with waiting("Preparing results"):
         # The first reader of the answers: they are exported in the same pass.
         files = result.export() if result.complete else []
@@ -163,11 +155,3 @@ def _report_end(progress: "Progress") -> None:
     report_end(progress.stopped, progress.reason, where, "Repeat the command to continue.")
     if progress.unanswered and not progress.stopped.can_go_on:
         click.echo(f"{progress.unanswered:,} questions got no answer; repeat the command to ask them again.", err=True)
-
-
-def report_missing(missing: "Sequence[str]") -> None:
-    """Print on stderr the messages about listed facts that are not in the graph."""
-    for message in missing[:SHOWN_PROBLEMS]:
-        click.echo(message, err=True)
-    if len(missing) > SHOWN_PROBLEMS:
-        click.echo(f"… and {len(missing) - SHOWN_PROBLEMS:,} lines more.", err=True)

@@ -30,13 +30,7 @@ def render(
     files: "Sequence[Path]" = (),
     lined: bool = True,
 ) -> None:
-    """Print a result: one JSON object, or its tables, its summary and the address of its page.
-
-    Args:
-        keys: keys of the printed tables; None for all.
-        files: files of the result, with the page.
-        lined: True for lines around rows.
-    """
+    """Print a result: one JSON object, or its tables, its summary and the address of its page."""
     from kgprobe.sanitize import visible_lines
 
     show_notes(result.notes)

@@ -1,7 +1,7 @@
 """``kgprobe report``: a page of stored results, in one file."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import click
 import cloup
 import msgspec
 
+from kgprobe.api.kind_names import MEASUREMENT, RUN
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
@@ -27,7 +28,8 @@ from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
+    from collections.abc import Iterator
+
     from kgprobe.results.answers import Stored
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -106,8 +108,8 @@ def sheet(
     from kgprobe.api.reports import write_sheet
 
     refuse_existing(output, force, "--output")
-    with graph_of_results(results, graph) as connection, waiting("Reading the answers"):
-        rows = write_sheet(_opened(results, connection), output, per_kind=per_kind, seed=seed)
+    with _opened(results, graph) as opened:
+        rows = write_sheet(opened, output, per_kind=per_kind, seed=seed)
     content = {"file": str(output), "questions": rows}
     click.echo(msgspec.json.encode(content) if as_json else f"{rows:,} questions: {output}")
 
@@ -129,15 +131,18 @@ def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None
     """  # noqa: D301
     from kgprobe.api.reports import assess_questions
 
-    with graph_of_results(results, graph) as connection, waiting("Reading the answers"):
-        result = assess_questions(_opened(results, connection), sheets)
+    with _opened(results, graph) as opened:
+        result = assess_questions(opened, sheets)
     render(result, as_json)
 
 
-def _opened(results: tuple[str, ...], connection: "Graph | None") -> "list[Stored]":
+@contextmanager
+def _opened(results: tuple[str, ...], graph: str | None) -> "Iterator[list[Stored]]":
+    """Open measurements and runs, with the graph if one of them is a run."""
     from kgprobe.api.stored import open_answers
 
-    return [open_answers(name, connection) for name in results]
+    with graph_of_results(results, graph, (MEASUREMENT, RUN)) as connection, waiting("Reading the answers"):
+        yield [open_answers(name, connection) for name in results]
 
 
 @report.command("graph", cls=OneScreenCommand)

@@ -204,7 +204,6 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
 
     Args:
         graph: value of ``--graph`` for the command that continues the run; None for the default graph.
-        full: True to print all tables.
 
     Returns:
         the page's path; None if there are no answers.

@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Models"]:
-    """Yield the models of a command, each loaded at first use; print the API usage at the end.
-
-    Args:
-        api: options of :class:`~kgprobe.api.options.ApiLimits`, by name.
-    """
+    """Yield the models of a command, each loaded at first use; print the API usage at the end."""
     from kgprobe.api.models import models_within
 
     limits = make_options(ApiLimits, api, "models behind an API")
@@ -56,7 +52,6 @@ def require_api(api: Mapping[str, Any], *values: Any) -> None:
     """Raise UsageError if ``--batch-api`` is given, and no model is behind an API.
 
     Args:
-        api: options of :class:`~kgprobe.api.options.ApiLimits`, by name.
         values: values of options, some of them specs of models.
     """
     if api.get("batch_api") and not any(isinstance(value, str) and is_api(value) for value in values):
@@ -81,7 +76,7 @@ def open_loaded(models: "Models", spec: str | None) -> "Model | None":
 
 
 def _load(explained: bool, spec: str, **options: Any) -> "TextScorer":
-    with waiting(f"Loading {spec}", remembered=True):
+    with waiting(f"Loading {spec}"):
         from kgprobe.models.spec import load_scoring_model
 
         scorer = load_scoring_model(spec, **options)
@@ -163,6 +158,7 @@ def counting_bar(title: str, unit: str) -> Iterator[Callable[[int, int], None]]:
         def move(done: int, total: int) -> None:
             if not bars:
                 bars.append(stack.enter_context(progress_bar(title, total, unit)))
+            bars[0].total = total
             bars[0].move_to(done, done)
 
         yield move
@@ -191,9 +187,6 @@ def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> Iter
     """Show the progress of a measurement; see :func:`watched`. With a batch API, Ctrl-C stops at once.
 
     If Ctrl-C stops at once, print that the answers so far are stored, and how to continue.
-
-    Args:
-        api: options of :class:`~kgprobe.api.options.ApiLimits`, by name.
     """
 
     def began(start: "Start") -> str:
@@ -241,9 +234,7 @@ def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) 
     """Print on stderr why asking stopped early, and how to continue.
 
     Args:
-        reason: details, in a sentence.
         position: last finished unit, for example "round 3".
-        advice: how to continue, in a sentence.
     """
     from kgprobe.running.callbacks import Stop
 
@@ -261,11 +252,7 @@ def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) 
 
 @contextmanager
 def interruptible(unit: str) -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns True after Ctrl-C; a second Ctrl-C stops at once.
-
-    Args:
-        unit: unit that is finished first.
-    """
+    """Yield a function that returns True after Ctrl-C; a second Ctrl-C stops at once."""
     pressed = False
 
     def press(*_: object) -> None:

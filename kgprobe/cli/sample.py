@@ -1,7 +1,6 @@
 """``kgprobe sample``: show facts, distractors, negatives and questions before asking them."""
 
 import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import click
 import cloup
 
-from kgprobe.cli.commands import Command, given_options
+from kgprobe.cli.commands import given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
@@ -51,10 +50,6 @@ class SentencesOption:
 _OF_QUESTIONS = ("difficulty", "with_alias", "wording")
 
 
-def _limit_option(help_: str) -> Callable[[Command], Command]:
-    return count_option("--limit", default=10, help=help_)
-
-
 @click.group(cls=CommandGroup)
 def sample() -> None:
     """Show facts, distractors, negatives and questions as a probe draws them."""
@@ -90,7 +85,7 @@ def distractors(model: str | None, graph: str | None, as_json: bool, **options: 
 
 @sample.command(cls=OneScreenCommand)
 @facts_named
-@_limit_option("Number of negatives.")
+@count_option("--limit", default=10, help="Number of negatives.")
 @given_options((None, FormerOption), argument="rule")
 @given_options(("Negatives of statements", NegativeOptions), argument="given")
 @common_options
@@ -146,7 +141,7 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
 
 @sample.command(cls=OneScreenCommand)
 @relations_option("Facts of this relation only; repeatable.")
-@_limit_option("Number of facts.")
+@count_option("--limit", default=10, help="Number of facts.")
 @given_options((None, DrawOptions))
 @given_options((None, SentencesOption), argument="written")
 @cloup.option(

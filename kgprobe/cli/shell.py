@@ -34,7 +34,6 @@ class Shell:
     """State of a session.
 
     Attributes:
-        graph: graph of the statements.
         parameters: set by ``:param``.
         failures: number of failed statements and commands.
     """

@@ -30,7 +30,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.probe import report_missing
+from kgprobe.cli.rendering import show_notes
 from kgprobe.cli.running import measuring, open_asked, open_models, watched
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.progress import waiting
@@ -80,7 +80,6 @@ class StudyCommand:
 
     Attributes:
         name: name of the command; ``kgprobe.study_NAME`` is its function.
-        help: help text.
         options: dataclasses of its options.
         left_out: options of the dataclasses that it has not.
         unit: unit of its progress bar; a study without one measures facts by a probe.
@@ -298,12 +297,8 @@ def verbalizations(full: bool, as_json: bool, **options: Any) -> None:
 
 
 def show(result: "Study", as_json: bool, full: bool) -> None:
-    """Print a study, its verdict and its page; or one JSON object.
-
-    Args:
-        full: True to print the whole table and all notes.
-    """
-    report_missing(result.missing)
+    """Print a study, its verdict and its page; or one JSON object."""
+    show_notes(result.missing)
     with waiting("Writing the study's page"):
         page = result.page()
     if as_json:

@@ -40,9 +40,6 @@ def write_summary_files(
 ) -> bool:
     """Write the files; return True if one of them is stdout, where nothing else is printed then.
 
-    Args:
-        keys: keys of the tables that the summary has.
-
     Raises:
         KgprobeError: a file cannot be written.
     """

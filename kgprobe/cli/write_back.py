@@ -1,19 +1,18 @@
 """``kgprobe beliefs write-back``: write labels onto the relationships of a user's own graph."""
 
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import cloup
 
+from kgprobe.api.kind_names import LABEL_TABLE, RUN
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.options import on_graph, open_graph
+from kgprobe.cli.options import graph_of_results, on_graph
 from kgprobe.cli.rendering import render
-from kgprobe.progress import OnProgress, progress_bar
+from kgprobe.cli.running import counting_bar
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -80,7 +79,7 @@ def write_back(
     if remove:
         if labels or dry_run:
             raise click.UsageError("--remove takes no TABLE|RUN and no --dry-run.")
-        with _bar("Removing", "elements") as on_written:
+        with counting_bar("Removing", "elements") as on_written:
             cleared = writing_back.remove_labels(output, prefix=prefix, on_written=on_written)
         message = f"Removed the properties {prefix}… from {cleared:,} relationships and nodes."
         click.echo(json.dumps({"cleared": cleared}) if as_json else message)
@@ -88,12 +87,12 @@ def write_back(
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
     with (
-        _labels_called(labels, graph) as opened,
-        _bar("Matching", "elements") as on_matched,
-        _bar("Writing", "elements") as on_written,
+        graph_of_results([labels], graph, (LABEL_TABLE, RUN)) as connection,
+        counting_bar("Matching", "elements") as on_matched,
+        counting_bar("Writing", "elements") as on_written,
     ):
         result = writing_back.write_back(
-            opened,
+            open_table_or_run(labels, connection),
             output,
             mapping,
             scheme=scheme,
@@ -105,47 +104,15 @@ def write_back(
     render(result, as_json)
 
 
-@contextmanager
-def _labels_called(name: str, graph: str | None) -> "Iterator[LabelTable | Run]":
-    """Open a label table, or a run with its graph.
-
-    Raises:
-        UnknownNameError: there is neither a table nor a run of this name.
-    """
-    from kgprobe.api.kind_names import LABEL_TABLE, RUN
-    from kgprobe.api.stored import find
-
-    is_run = find(name, [LABEL_TABLE, RUN]).kind.name == RUN
-    with open_graph(graph) if is_run else nullcontext() as connection:
-        yield open_table_or_run(name, connection)
-
-
 def open_table_or_run(name: str, connection: "Graph | None") -> "LabelTable | Run":
     """Open a label table or a run.
 
     Raises:
         UnknownNameError: there is neither a table nor a run of this name.
     """
-    from kgprobe.api.kind_names import LABEL_TABLE, RUN
     from kgprobe.api.stored import find, open_label_table
     from kgprobe.api.stored import open as open_stored
 
     if find(name, [LABEL_TABLE, RUN], connection).kind.name == RUN:
         return open_stored(name, connection, kind="run")
     return open_label_table(name)
-
-
-@contextmanager
-def _bar(title: str, unit: str) -> Iterator[OnProgress]:
-    """Yield a function that shows progress by a bar, from its first call on."""
-    with ExitStack() as opened:
-        bar = None
-
-        def on_progress(done: int, total: int) -> None:
-            nonlocal bar
-            if bar is None:
-                bar = opened.enter_context(progress_bar(title, total, unit))
-            bar.total = total
-            bar.move_to(done, done)
-
-        yield on_progress

@@ -76,7 +76,6 @@ class DatasetQuestions:
     """The facts to ask of a data set.
 
     Attributes:
-        folder: the data set.
         rows: by the fact's id, in the order of the file.
         labels: label of each relation by id.
     """

@@ -71,8 +71,6 @@ def build_files(
 
     Args:
         relations: ids; empty means all active ones.
-        as_of: facts count as current at this date, ``yyyymmdd``.
-        on_progress: called with the number of finished relations and of all.
 
     Raises:
         UnknownNameError: a named relation is not active.

@@ -112,8 +112,6 @@ def card_of(
         relations: the included and the left-out ones.
         folder: name of the folder, for a data set without a name.
         sources: of the data in the graph.
-        seed: of all random choices.
-        as_of: reference date of the facts, ``yyyymmdd``.
     """
     values, name = asdict(options), options.name or folder
     rows, left_out = [], []
@@ -145,13 +143,7 @@ def card_of(
 
 
 def imported_card(name: str, source: str, format_: str, counts: ImportedRows) -> str:
-    """Return the card of an imported data set: its source, and the skipped rows by reason.
-
-    Args:
-        name: name of the data set.
-        source: name of the published folder.
-        format_: file format of the rows.
-    """
+    """Return the card of an imported data set: its source, and the skipped rows by reason."""
     lines = [
         "---",
         f"pretty_name: {json.dumps(name, ensure_ascii=False)}",

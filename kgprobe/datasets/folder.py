@@ -173,7 +173,6 @@ def written_rows(folder: Path, format_: str) -> Iterator[Write]:
 
     Args:
         folder: without ``data``.
-        format_: one of ``FORMATS``.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -78,8 +78,6 @@ def write_task(
     """Write a task into an existing empty folder.
 
     Args:
-        name: of the task.
-        rows: facts to ask.
         demonstrations: few-shot examples by relation; a fact without examples is left out.
         scorer: model whose token boundaries are compared with the harness's, for the first facts; None compares none.
         on_fact: called with the number of finished facts.

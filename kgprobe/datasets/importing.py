@@ -105,10 +105,6 @@ def import_files(published: PublishedFiles, folder: Path, format_: str, on_progr
 
     Cost: two passes over the files. Memory: the labels of subjects and objects.
 
-    Args:
-        format_: file format of the new rows, one of ``FORMATS``.
-        on_progress: called with the numbers of finished and of all rows.
-
     Raises:
         KgprobeError: a file cannot be read, a column is missing, or no row can be used.
     """

@@ -44,7 +44,6 @@ def cloze_templates(folder: Path, labels: Mapping[str, str], kind: str) -> tuple
     A relation without hand-written sentences gets a generic one from its label; a relation without any is left out.
 
     Args:
-        labels: label of each relation by id.
         kind: source of the sentences, one of ``CLOZES``.
 
     Raises:

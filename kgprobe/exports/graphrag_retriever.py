@@ -20,12 +20,7 @@ class GraphragFactsRetriever(Retriever):
         self.facts = facts
 
     def get_search_results(self, query_text: str, top_k: int = 10) -> RawSearchResult:
-        """Return the unknown facts about the entities of a question.
-
-        Args:
-            query_text: the question.
-            top_k: maximum number of facts.
-        """
+        """Return the unknown facts about the entities of a question."""
         facts = self.facts.find(query_text, top_k)
         # A record has no types.
         records: list[neo4j.Record] = [neo4j.Record(msgspec.to_builtins(fact)) for fact in facts]  # type: ignore[no-untyped-call]

@@ -73,11 +73,7 @@ class LabelIndex:
 
     @classmethod
     def of(cls, rows: Iterable[LabelledFact], scheme: str) -> "LabelIndex":
-        """Read labels.
-
-        Args:
-            scheme: name of the scheme of classes to keep.
-        """
+        """Read labels."""
         names = SCHEMES[scheme]
         facts, triples, relations = array("Q"), array("Q"), array("q")
         known, low, high = array("d"), array("d"), array("d")

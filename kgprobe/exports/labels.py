@@ -18,6 +18,8 @@ from kgprobe.labelling.table import (
 )
 
 BELIEF = "belief"
+# Columns of a belief that a label has, too.
+_NAMES = ("fact", "subject", "subject_name", "relation", "relation_name", "object", "object_name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,7 @@ def labels_of_run(graph: Graph, run: str) -> FactLabels:
 def _labelled(row: Row, probe: str) -> LabelledFact:
     answers = row["right"] + row["wrong"]
     return LabelledFact(
-        fact=row["fact"],
-        subject=row["subject"],
-        subject_name=row["subject_name"],
-        relation=row["relation"],
-        relation_name=row["relation_name"],
-        object=row["object"],
-        object_name=row["object_name"],
+        **{name: row[name] for name in _NAMES},
         basis=ASKED if answers else PREDICTED,
         known=1 - row["theta"],
         known_low=1 - row["high"],

@@ -12,12 +12,7 @@ from kgprobe.exports.retrieval import FactToRetrieve
 
 
 class LangchainFactsRetriever(BaseRetriever):
-    """Retriever whose documents are sentences of unknown facts, with ids and labels as metadata.
-
-    Attributes:
-        facts: the unknown facts.
-        limit: maximum number of documents.
-    """
+    """Retriever whose documents are sentences of unknown facts, with ids and labels as metadata."""
 
     facts: QuestionFacts
     limit: int = 10

@@ -20,7 +20,6 @@ class QuestionFacts:
 
         Args:
             graph: graph of the entities' names; it must stay open.
-            options: selection of facts.
         """
         self._graph = graph
         self._facts: dict[str, list[FactToRetrieve]] = defaultdict(list)

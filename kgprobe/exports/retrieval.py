@@ -24,6 +24,8 @@ from kgprobe.verbalize.templates.generic import generic_relation
 # Makes a sentence of a fact.
 Sentences: TypeAlias = Callable[[LabelledFact], str]
 
+# Fields of a fact to retrieve that its labels lack.
+_ADDED = ("text", "entities")
 # Facts in one statement of a Cypher script.
 _FACTS_PER_STATEMENT = 500
 _MERGE = """UNWIND $facts AS fact
@@ -91,9 +93,6 @@ def facts_to_retrieve(
 
     With entities, those around them, the surest unknown first: by the upper end of the interval of ``known``, then by
     ``known``. Without, all in the order of the labels.
-
-    Args:
-        entities: ids; empty for all facts.
 
     Raises:
         ArgumentError: the labels have no such class, or no fact of the classes.
@@ -173,24 +172,8 @@ def _near(labels: FactLabels, entities: Collection[str], steps: int) -> Mapping[
 
 
 def _fact(labelled: LabelledFact, entities: tuple[str, ...], sentences: Sentences) -> FactToRetrieve:
-    return FactToRetrieve(
-        text=sentences(labelled),
-        entities=entities,
-        fact=labelled.fact,
-        subject=labelled.subject,
-        subject_name=labelled.subject_name,
-        relation=labelled.relation,
-        relation_name=labelled.relation_name,
-        object=labelled.object,
-        object_name=labelled.object_name,
-        known=labelled.known,
-        known_low=labelled.known_low,
-        known_high=labelled.known_high,
-        basis=labelled.basis,
-        slick=labelled.slick,
-        profile=labelled.profile,
-        belief=labelled.belief,
-    )
+    own = {name: getattr(labelled, name) for name in FactToRetrieve.__struct_fields__ if name not in _ADDED}
+    return FactToRetrieve(sentences(labelled), entities, **own)
 
 
 def text_lines(facts: Iterable[FactToRetrieve]) -> Iterator[str]:

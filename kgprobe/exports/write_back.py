@@ -24,7 +24,7 @@ from kgprobe.graph.located_facts import Element, LocatedFacts, LocatesFacts, ele
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.records import Fact
 from kgprobe.results.result import Result
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.tables import Heading, ResultRow
 from kgprobe.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -92,15 +92,7 @@ class WriteBack(Result):
     unusable: int
     examples: Sequence[str]
 
-    row = LabelledRelation
-
-    def records(self) -> Sequence[LabelledRelation]:
-        """Return the counts by relation."""
-        return self.relations
-
-    def tables(self) -> list[Table]:
-        """Return the table of relations."""
-        return [row_table("relations", "", self.relations)]
+    row, listed, key = LabelledRelation, "relations", "relations"
 
     def summary(self) -> str:
         """Return the counts in sentences."""
@@ -116,21 +108,6 @@ class WriteBack(Result):
         if self.examples:
             lines += ["Not in the graph, for example:", *(f"  {example}" for example in self.examples)]
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all counts, with the rows of relations."""
-        return {
-            "labels": self.labels,
-            "dry_run": self.dry_run,
-            "relations": self.rows(),
-            "written": self.written,
-            "unchanged": self.unchanged,
-            "removed": self.removed,
-            "unlabelled": self.unlabelled,
-            "obstacles": dict(self.obstacles),
-            "unusable": self.unusable,
-            "examples": list(self.examples),
-        }
 
 
 def property_names(prefix: str = PREFIX) -> list[str]:

@@ -31,6 +31,18 @@ def list_runs(graph: Reader) -> list[dict[str, Any]]:
     return [row["run"] for row in graph.read("beliefs/runs")]
 
 
+def latest_run(graph: Reader) -> str:
+    """Return the id of the latest run.
+
+    Raises:
+        UnknownNameError: the graph has no runs.
+    """
+    runs = list_runs(graph)
+    if not runs:
+        raise UnknownNameError(NO_RUN)
+    return str(runs[-1]["id"])
+
+
 def run_in_view(graph: Reader) -> str | None:
     """Return the id of the run whose beliefs the facts have; None if no run is in view."""
     return next((row["run"] for row in graph.read("view/runs") if row["in_view"]), None)

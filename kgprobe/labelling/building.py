@@ -93,8 +93,6 @@ def labelled_rows(
 
     Args:
         facts: the table's facts, with which the predictions were made.
-        relation_names: labels of relations, by id.
-        on_progress: called with the finished and total numbers of facts.
     """
     for start in range(0, len(facts), _AT_ONCE):
         positions = np.arange(start, min(start + _AT_ONCE, len(facts)))

@@ -66,7 +66,6 @@ def match_rings(
     Args:
         candidates: by ring, each in random order.
         known: the base model's answers by fact, true if right; empty without a base model.
-        limit: maximum number of facts in each ring.
     """
     rings = {ring: _Ring.of(own, known) for ring, own in candidates.items() if len(own) >= FEWEST}
     ranges, chosen = _best_match(rings, limit, bool(known))

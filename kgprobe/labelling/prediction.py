@@ -144,7 +144,6 @@ class CalibrationGroup:
     """Facts with similar predictions.
 
     Attributes:
-        facts: number of facts.
         predicted: mean predicted probability.
         observed: mean share of right answers.
     """
@@ -188,10 +187,6 @@ def cross_validate(
     """Compare predictions of held-out facts with their answers; None for fewer than 50 facts.
 
     Cost: the fit of the learner, five times.
-
-    Args:
-        seed: of the division into parts.
-        on_progress: called with the finished and total numbers of fits.
     """
     count = len(answered.positions)
     if count < FEWEST_HELD_OUT:

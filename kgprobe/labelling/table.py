@@ -83,7 +83,6 @@ class LabelTable:
     """A stored label table; rows are read from disk.
 
     Attributes:
-        folder: its folder.
         config: model, graph, seed, ways of asking and their settings.
     """
 

@@ -39,7 +39,6 @@ class PaperEntry:
     Attributes:
         table: ``table-3`` or ``figure-5``.
         kind: result, data (a graph or data set), example, definition, illustration.
-        section: section of the paper.
         title: subject, in our words.
         command: commands that repeat it in some minutes on the example graph, joined by ``&&``; ``{model}``,
             ``{other}``, ``{tag}`` and ``{other_tag}`` are replaced by :func:`filled`. Empty if there is none.

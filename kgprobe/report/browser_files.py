@@ -52,7 +52,6 @@ class BrowserQuery:
         title: a line on its purpose.
         about: its comment, as prose.
         parameters: the Browser command that sets its parameters; empty where it has none.
-        text: the query, without its comment.
     """
 
     name: str

@@ -74,7 +74,6 @@ def pack_facts(results: Results, room: int = ROOM) -> PackedFacts:
     """Pack the asked facts of results; without enough room, the longest parts are left out, with a note.
 
     Args:
-        results: at least one result, with at least one asked fact.
         room: maximum characters of the data; the list of facts itself is never cut.
     """
     alternatives = chain.from_iterable(result.facts["names"] for result in results.values())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.tables import is_number, numeric_columns, share_columns, shown
@@ -71,6 +72,12 @@ def table_section(table: Table, shaded: Sequence[str] = ()) -> Section:
     return Section("table", table.title, {"table": table, "shaded": shaded}, short=re.split("[:,(]", table.title)[0])
 
 
+def settings_section(config: Mapping[str, Any], title: str = "How it was made") -> Section:
+    """Return a section with settings as JSON."""
+    lines = msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
+    return Section("how", title, {"parts": {"Settings": lines}})
+
+
 def write_page(
     path: Path,
     title: str,
@@ -84,7 +91,6 @@ def write_page(
     """Write a page, creating its folder, and return its path. Names and notes are escaped.
 
     Args:
-        lead: the first sentences.
         data: facts for the list and the map, see :func:`kgprobe.report.packed_facts.pack_facts`.
         script: names of the page's scripts in the folder ``pages``, in order; they share their top level.
         plotly: address of plotly's script relative to the page; a page without it is self-contained.
@@ -123,11 +129,7 @@ def tables_html(summary: str, tables: Sequence[Table]) -> str:
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Render a template with these values.
-
-    Args:
-        template: name of its file in the folder ``pages``.
-    """
+    """Render a template with these values."""
     return _environment().get_template(template).render(**values)
 
 

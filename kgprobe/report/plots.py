@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from kgprobe.files import make_folder, replacing
 from kgprobe.probes.distractors.curves import Curve
-from kgprobe.report.page import Section, table_section, write_page
+from kgprobe.report.page import Section, settings_section, table_section, write_page
 from kgprobe.sanitize import visible
 from kgprobe.tables import Table
 
@@ -69,7 +68,6 @@ class Plot:
     """Curves over one axis.
 
     Attributes:
-        title: its heading.
         x_title, y_title: titles of the axes, with units.
         log_x: use a logarithmic x axis.
         y_range: bounds of the y axis; None fits the curves.
@@ -103,7 +101,6 @@ class CategoryPlot:
     """Values of categories, one below the other, the first on top.
 
     Attributes:
-        title: its heading.
         value_title: title of the value axis, with the meaning of whiskers.
         value_range: bounds of that axis.
     """
@@ -119,7 +116,6 @@ class HeatMap:
     """Numbers in rows and columns, each as a colour.
 
     Attributes:
-        title: its heading.
         rows, columns: distinct names; the first row on top.
         values: one list per row; None for a missing number.
         value_title: title of the numbers.
@@ -158,8 +154,6 @@ def write_plots_page(
     ``alone`` it is written to the page's folder. Names and notes are escaped.
 
     Args:
-        path: path of the page.
-        title, verdict, plots, tables, notes: contents of the page, in this order.
         config: settings that affect the numbers; JSON-compatible.
         alone: True for a page at a path of the user's choice, not in a result's folder.
 
@@ -172,8 +166,7 @@ def write_plots_page(
     sections += map(table_section, tables)
     if notes:
         sections.append(Section("text", "Notes", {"paragraphs": notes}))
-    settings = msgspec.json.format(msgspec.json.encode(config), indent=2).decode().splitlines()
-    sections.append(Section("how", values={"parts": {"Settings": settings}}))
+    sections.append(settings_section(config, ""))
     return write_page(path, title, [verdict], sections, plotly=script if alone else f"../{script}")
 
 

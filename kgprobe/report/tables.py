@@ -158,13 +158,7 @@ def lined_table(table: Table) -> RenderableType:
 
 
 def reasons_note(reasons: Mapping[str, int], title: str = "Not askable", at_most: int = 8) -> str:
-    """Return a note on facts without answers, the most frequent reasons first.
-
-    Args:
-        reasons: ordered numbers of facts by reason.
-        title: their common state.
-        at_most: maximum number of listed reasons.
-    """
+    """Return a note on facts without answers, the most frequent reasons first."""
     listed = "; ".join(f"{count:,}: {reason}" for reason, count in list(reasons.items())[:at_most])
     more = f"; and {len(reasons) - at_most} more reasons" if len(reasons) > at_most else ""
     return f"{title}: {listed}{more}"

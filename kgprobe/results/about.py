@@ -21,9 +21,7 @@ class About:
     Attributes:
         name: name of the run or the measurement.
         described: description of the probe and its options.
-        versions: versions of libraries.
         rounds: number of rounds of a run; None for a measurement, which asks each fact once.
-        sampling: sampling rule of a run.
         reversed: True if the facts were asked from object to subject.
     """
 

@@ -31,7 +31,6 @@ def read_about_facts(
     Args:
         graph: the graph, or the labels of a data set's facts, which have no years.
         subjects: ids of the subjects by fact; facts that are not in the graph are left out.
-        year_relation: as in :func:`kgprobe.results.finding.make_finding`.
 
     Returns:
         One row per fact: fact, relation, subject, subject_label, object, object_label, types (id and label), popularity

@@ -69,9 +69,6 @@ def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]
 def unshared_facts(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> str:
     """Return the number of shared facts, and the reasons why each result lacks others; empty if all are shared.
 
-    Args:
-        results, answered: the results, and their answers in the same order.
-
     Raises:
         KgprobeError: no fact is shared.
     """

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -38,7 +38,6 @@ class AssessedShare(ResultRow):
     """Share of the assessed questions of one result.
 
     Attributes:
-        result: name of the result.
         of: the assessed part: questions (QG), of one kind or all; verdicts (QAV); both (QG+QAV).
         assessed: number of questions with a majority.
         good: share of those that people understand, whose verdict is theirs, or both; None without a majority.
@@ -55,7 +54,6 @@ class Assessment(Result):
     """Assessment of questions and verdicts; five rows for each result.
 
     Attributes:
-        shares: shares by result.
         annotators: number of sheets.
         undecided: number of votes without a majority, which are left out.
     """
@@ -64,20 +62,12 @@ class Assessment(Result):
     annotators: int
     undecided: int
 
-    row = AssessedShare
-
-    def records(self) -> Sequence[AssessedShare]:
-        """Return the shares."""
-        return self.shares
+    row, listed = AssessedShare, "shares"
 
     def tables(self) -> list[Table]:
         """Return the shares as a table, with 95% intervals."""
         notes = [f"Majority of {counted(self.annotators, 'annotator')}; {self.undecided:,} votes without one left out."]
         return [row_table("assessment", "Questions and verdicts by people", self.shares, notes)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the shares, with stable keys."""
-        return {"annotators": self.annotators, "undecided": self.undecided, "shares": self.rows()}
 
 
 def write_sheet(path: Path, results: Mapping[str, Sequence[Outcome]], per_kind: int, seed: int) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
-from kgprobe.running.learning import open_learning
+from kgprobe.running.learning import open_learning, parts_of
 from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns, open_columns
 from kgprobe.stats.proportions import Percent
 from kgprobe.tables import Heading, ResultRow
@@ -32,8 +32,6 @@ EXPECTED_COLUMNS = (
     "known",
 )
 _ENTITIES_AT_ONCE = 1_000
-# Facts that are predicted at a time.
-_AT_ONCE = 200_000
 _NO_TYPE = "no type"
 
 
@@ -78,14 +76,13 @@ def graph_of_run(graph: Graph, run: Row, asked: pd.DataFrame) -> BelievedGraph:
     """Return the graph of a run: its beliefs about all facts that it can ask.
 
     Args:
-        run: properties of the run.
         asked: its facts with answers: fact, known.
 
     Cost: some passes over the columns of all facts in memory, and the rounds that the kept learning lacks.
     """
     facts = AskableFacts(open_columns(graph), run["relations"], run["as_of"])
     beliefs = open_learning(graph, run, facts).beliefs
-    known = np.concatenate([1 - beliefs.model.posterior(part).theta for part in _parts(len(facts))])
+    known = np.concatenate([1 - beliefs.model.posterior(part).theta for part in parts_of(len(facts))])
     positions = facts.positions(asked["fact"].tolist())
     is_asked = np.zeros(len(facts), np.bool_)
     is_asked[positions[positions >= 0]] = True
@@ -104,13 +101,6 @@ def graph_of_run(graph: Graph, run: Row, asked: pd.DataFrame) -> BelievedGraph:
         expected_known=float(known[unasked].sum()),
         expected=_expected(facts, np.flatnonzero(listed), names, known),
     )
-
-
-def _parts(count: int) -> Iterator[Int64s]:
-    for start in range(0, count, _AT_ONCE):
-        yield np.arange(start, min(start + _AT_ONCE, count))
-    if not count:
-        yield np.arange(0)
 
 
 def _largest_types(columns: GraphColumns) -> Int64s:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from kgprobe.results.result import Result
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.tables import Heading, ResultRow
 
 _COLUMN = ", ".join
 
@@ -18,7 +18,6 @@ class CommunityRow(ResultRow):
 
     Attributes:
         community: its number, from 1; the first has most unknown facts.
-        entities: number of entities.
         unknown: number of unknown facts between them.
         share: share of all unknown facts of the run.
         central: ids of the entities with most unknown facts within the community.
@@ -40,14 +39,11 @@ class IgnoranceCommunities(Result):
     """Communities of the facts that the model of a run does not know, those with most facts first.
 
     Attributes:
-        run: the run.
         method: ``louvain``, ``labels`` or ``components``.
         sure: True for surely unknown facts only.
-        seed: random seed.
         facts: number of unknown facts of the run, also between communities.
         entities: number of their subjects and objects.
         total: number of communities, also those without a row.
-        communities: the rows.
     """
 
     run: str
@@ -59,21 +55,7 @@ class IgnoranceCommunities(Result):
     total: int
     communities: Sequence[CommunityRow]
 
-    row = CommunityRow
-
-    def records(self) -> Sequence[CommunityRow]:
-        """Return the communities."""
-        return self.communities
-
-    def tables(self) -> list[Table]:
-        """Return the communities as a table; none without unknown facts."""
-        return [row_table("communities", "", self.communities)] if self.communities else []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys."""
-        options = {"run": self.run, "method": self.method, "sure": self.sure, "seed": self.seed}
-        counts = {"facts": self.facts, "entities": self.entities, "total": self.total}
-        return {**options, **counts, "communities": self.rows()}
+    row, listed, key = CommunityRow, "communities", "communities"
 
     def summary(self) -> str:
         """Return the numbers of facts, entities and communities."""

@@ -4,13 +4,12 @@ docs/methods/comparison.md. Accuracies by model and relation, the correlation of
 subsumption rate are defined in sections 4.2.1 and 4.2.2 of the paper on latent knowledge.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
@@ -20,7 +19,7 @@ from kgprobe.beliefs.summary import BeliefWord, belief_words
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
-from kgprobe.report.page import RESULT_SCRIPTS, Section, table_section, write_page
+from kgprobe.report.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
 from kgprobe.results.answers import Stored, collect_answers, differing_settings, model_identity, settings_of
 from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
@@ -29,8 +28,10 @@ from kgprobe.results.over_relations import (
     Averaged,
     OverRelations,
     averaged_models,
+    matrix_table,
     over_relations,
     single_models,
+    without_nan,
 )
 from kgprobe.results.result import StoredComparison, points, write_result_files
 from kgprobe.running.paired_facts import OneWayFact
@@ -241,19 +242,14 @@ class Comparison(StoredComparison):
         write_result_files(self.folder, self.file, self.to_dict(), self.frames())
         frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]
-        packed = pack_facts(
-            {
-                label: ResultFacts(own.probe, frames[label])
-                for label, own in zip(self.labels, self.answered, strict=True)
-            }
-        )
-        settings = msgspec.json.format(msgspec.json.encode(self.config), indent=2).decode().splitlines()
+        probes = dict(zip(self.labels, self.answered, strict=True))
+        packed = pack_facts({label: ResultFacts(own.probe, frames[label]) for label, own in probes.items()})
         sections = [
             Section("whole", values={"bars": bars}, notes=[self.shared.caveat]),
             matrix_section(frames, packed.notes),
             Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]}),
             *self.page_sections(),
-            Section("how", "How it was made", {"parts": {"Settings": settings}}),
+            settings_section(self.config),
         ]
         path = self.folder / f"{self.file}.html"
         return write_page(path, self.title, [], sections, data=packed.data, script=RESULT_SCRIPTS)
@@ -309,32 +305,15 @@ class Comparison(StoredComparison):
         relations = [relation.cells() for relation in self.relations]
         accuracies = np.array([relation.accuracy for relation in self.relations])
         subsumption = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
+        labels, title = self.labels, "Accuracy by relation, the highest mean first"
         tables = [
-            self._matrix_table(
-                "accuracy", "Accuracy by relation, the highest mean first", relations, accuracies, Percent
-            ),
-            self._matrix_table("subsumption", subsumption, models, self.subsumption, Percent, unknowing),
+            matrix_table("accuracy", title, relations, labels, accuracies, Percent),
+            matrix_table("subsumption", subsumption, models, labels, self.subsumption, Percent, unknowing),
         ]
         if len(self.relations) >= _CORRELATED:
             title = f"Pearson correlation of accuracies over relations ({len(self.relations)})"
-            tables.append(self._matrix_table("correlation", title, models, self.correlation, float, undefined))
+            tables.append(matrix_table("correlation", title, models, labels, self.correlation, float, undefined))
         return tables
-
-    def _matrix_table(
-        self,
-        key: str,
-        title: str,
-        leads: Sequence[Mapping[str, Any]],
-        values: Floats,
-        cell: Callable[[float], object],
-        notes: Sequence[str] = (),
-    ) -> Table:
-        """Return a table with a column for each model; ``leads`` are the first cells of its rows."""
-        rows = []
-        for lead, numbers in zip(leads, _without_nan(values), strict=True):
-            cells = [None if number is None else cell(number) for number in numbers]
-            rows.append({**lead, **dict(zip(self.labels, cells, strict=True))})
-        return Table(key, title, rows, notes)
 
     def _pairs_table(self) -> Table:
         note = (
@@ -362,10 +341,6 @@ class Comparison(StoredComparison):
             )
         return " ".join(sentences)
 
-    def one_way_frame(self) -> "pd.DataFrame":
-        """Return the facts that are known in one direction only; empty unless two results differ in direction."""
-        return row_frame(self.directions.one_way_facts if self.directions else [], OneWayFact)
-
     def facts_frame(self) -> "pd.DataFrame":
         """Return one row for each shared fact: question, right answer, each model's verdict and prediction."""
         facts = list(self.shared.facts)
@@ -379,7 +354,9 @@ class Comparison(StoredComparison):
     def frames(self) -> "dict[str, pd.DataFrame]":
         """Return the shared facts, and those known in one direction only."""
         frames = {"facts": self.facts_frame()}
-        return frames | {"one_way_facts": self.one_way_frame()} if self.directions else frames
+        if self.directions:
+            frames["one_way_facts"] = row_frame(self.directions.one_way_facts, OneWayFact)
+        return frames
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys; missing values are null."""
@@ -392,9 +369,9 @@ class Comparison(StoredComparison):
             "models": self.rows(),
             "labels": self.labels,
             "relations": row_dicts(self.relations),
-            "correlation": _without_nan(self.correlation),
+            "correlation": without_nan(self.correlation),
             "correlated_relations": len(self.relations),
-            "subsumption": _without_nan(self.subsumption),
+            "subsumption": without_nan(self.subsumption),
             "over_relations": self.over_relations.to_dict(),
             "pairs": row_dicts(self.pairs),
             "directions": self.directions and self.directions.to_dict(),
@@ -422,14 +399,6 @@ def _worded(table: Table) -> Table:
 
 def _p_text(p: float) -> str:
     return "≈ 0" if p < _SMALLEST_P else f"= {p:.2g}"
-
-
-def _without_nan(values: Floats) -> list[list[float | None]]:
-    """Return rows of numbers, with None in place of NaN."""
-    numbers = values.astype(object)
-    numbers[np.isnan(values)] = None
-    listed: list[list[float | None]] = numbers.tolist()
-    return listed
 
 
 def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str, str] = NO_FAMILIES) -> Comparison:
@@ -473,9 +442,7 @@ def compare_models(
     Cost: for each pair of models, a test per relation, and a bootstrap over facts where probes have other measures.
 
     Args:
-        answered: the answers of each model.
         names: names of relations by id; a missing one is replaced by the id.
-        seed: of the bootstrap.
         groups: models, each with its results; None takes each result by itself.
 
     Raises:

@@ -49,7 +49,6 @@ class RingBalance(ResultRow):
     """A ring, and its distribution.
 
     Attributes:
-        role: the ring.
         candidates: number of facts from which it is drawn; of larger rings, a random sample.
         facts: number of drawn facts.
         matched: True if its distribution of popularity and answers is that of the other matched rings.
@@ -86,11 +85,7 @@ class ControlSample(Result):
     ranges: int
     roles: Sequence[FactRole]
 
-    row = RingBalance
-
-    def records(self) -> Sequence[RingBalance]:
-        """Return the rings, from near to far."""
-        return self.rings
+    row, listed = RingBalance, "rings"
 
     def tables(self) -> list[Table]:
         """Return the rings with their balance; without a base model, without columns of its answers."""

@@ -24,7 +24,6 @@ class BuiltDataset(Result):
     """A new multiple-choice dataset; one row for each relation, whose ``reason`` is None if it is in the dataset.
 
     Attributes:
-        folder: the dataset's folder.
         relations: all relations, with the reason for those that are left out.
         train, test: facts of each relation in the dataset, by split.
     """
@@ -34,16 +33,12 @@ class BuiltDataset(Result):
     train: int
     test: int
 
-    row = RelationCounts
+    row, listed = RelationCounts, "relations"
 
     @property
     def left_out(self) -> list[RelationCounts]:
         """The relations that are left out."""
         return [relation for relation in self.relations if relation.reason is not None]
-
-    def records(self) -> Sequence[RelationCounts]:
-        """Return the relations."""
-        return self.relations
 
     def tables(self) -> list[Table]:
         """Return the relations in the dataset, and those left out."""
@@ -89,22 +84,13 @@ class Dataset(Result):
     """Contents of a dataset; one row for each relation.
 
     Attributes:
-        folder: the dataset's folder.
         relations: its relations, in the order of its files.
     """
 
     folder: Path
     relations: Sequence[DatasetRelation]
 
-    row = DatasetRelation
-
-    def records(self) -> Sequence[DatasetRelation]:
-        """Return the relations."""
-        return self.relations
-
-    def tables(self) -> list[Table]:
-        """Return a table of all relations."""
-        return [row_table("relations", "", self.relations)]
+    row, listed, key = DatasetRelation, "relations", "relations"
 
     def summary(self) -> str:
         """Return the numbers of relations and facts."""
@@ -157,9 +143,7 @@ class HarnessTask(Result):
     """A task of lm-evaluation-harness; its notes are differences that are possible between the harness and kgprobe.
 
     Attributes:
-        folder: folder of its files.
         name: name for ``lm_eval --tasks``.
-        facts: number of facts.
     """
 
     folder: Path

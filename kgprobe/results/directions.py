@@ -70,9 +70,7 @@ def compare_directions(
     Cost: a pass over the facts per relation.
 
     Args:
-        answered: the results in any order.
         shared: their shared facts, at least one.
-        names: names of relations by id.
     """
     if len(answered) != 2 or answered[0].reversed == answered[1].reversed:
         return None

@@ -90,7 +90,6 @@ class Finding(Result):
         overall: all asked facts.
         groupings: the same by relation, by entity (a fact counts for its subject and its object), by the subject's
             types, by thirds of its popularity, and by year. Groupings without groups are left out.
-        probe_tables: the probe's own tables.
         unknown: facts that are unknown, then those that lean to unknown, by increasing upper bound of knowing them.
         known: facts that are known, then those that lean to known, by decreasing lower bound.
         believed: number of asked facts by belief word.

@@ -38,9 +38,6 @@ _BY = {
 def write_finding(finding: Finding, content: Mapping[str, Any], folder: Path) -> Path:
     """Write a finding into a folder: page, ``results.json``, ``facts.csv`` and ``groups.csv``; return the page's path.
 
-    Args:
-        content: content of ``results.json``.
-
     Raises:
         KgprobeError: a file cannot be written.
     """

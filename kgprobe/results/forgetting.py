@@ -7,7 +7,8 @@ has right, less the share that only the tuned model has right.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds, loss_bounds
 from kgprobe.stats.proportions import Points, Share, share
 from kgprobe.tables import Heading, Table, headed_cells, row_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Relations in a list that people read.
 _SHOWN_RELATIONS = 5
@@ -90,8 +88,9 @@ class Forgetting(StoredComparison):
     changed_facts: Sequence[ChangedFact]
     caveat: str
 
-    row = ChangedFact
+    row, listed = ChangedFact, "changed_facts"
     file: ClassVar[str] = "forgetting"
+    files = MappingProxyType({"changed_facts": ChangedFact})
 
     @property
     def verdict(self) -> LossVerdict:
@@ -107,10 +106,6 @@ class Forgetting(StoredComparison):
     def title(self) -> str:
         """Title of the page."""
         return f"Facts that {self.tuned} lost since {self.base}"
-
-    def records(self) -> Sequence[ChangedFact]:
-        """Return all changed facts, the forgotten ones first."""
-        return self.changed_facts
 
     def checks(self) -> list[Check]:
         """Return a check of all facts, and one for each relation; its lower bound is corrected for their number."""
@@ -160,10 +155,6 @@ class Forgetting(StoredComparison):
         if not needed:
             return f"{summary} Not decidable with fewer than ten million facts."
         return f"{summary} Facts needed for 80% power: {'; '.join(needed)}."
-
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return all changed facts."""
-        return {"changed_facts": self.to_frame()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdict, figures, relations, and changed facts, with stable keys; a loss is a share."""

@@ -34,7 +34,6 @@ class GraphPicture:
     """Facts around an entity, coloured by the beliefs of a run; drawn in a notebook.
 
     Attributes:
-        around: id of the entity.
         run: the run; None if the graph has none.
         subgraph: the drawn facts, with their beliefs.
     """

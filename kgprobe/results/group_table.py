@@ -103,9 +103,6 @@ def group_by_object(graph: Graph, facts: pd.DataFrame, relation: str) -> Grouped
 
     Facts of a film are grouped by its countries of origin, and facts of a country by itself.
 
-    Args:
-        relation: id of the relation.
-
     Cost: a walk from each subject.
     """
     names: dict[str, str] = {}

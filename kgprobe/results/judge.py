@@ -70,7 +70,6 @@ class JudgeQuality(Result):
     """Quality of a judge on held-out statements; one row for each answer.
 
     Attributes:
-        judge: the judge.
         every: quality on all held-out statements.
         apart: quality on held-out statements whose subject and object are not in the training set either; this is the
             leading figure. None if there are none.
@@ -281,11 +280,7 @@ def _substitute_row(own: JudgeQuality, classifier: str, quality: Quality) -> Sub
 
 
 def quality_on(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:
-    """Return the quality of a judge on held-out statements.
-
-    Args:
-        words: answer words of the baseline.
-    """
+    """Return the quality of a judge on held-out statements."""
     every, apart = evaluate_on(judge, scorer, statements, words)
     return JudgeQuality(judge=judge, every=every, apart=apart)
 
@@ -296,7 +291,6 @@ class TrainedJudge(Result):
 
     Attributes:
         learned: the judge, and the candidates that it was selected from.
-        folder: the judge's folder.
         aside: quality on the test set; None without a test set.
     """
 
@@ -394,11 +388,7 @@ class TrainedJudge(Result):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class JudgeSettings(Result):
-    """A stored judge with its origin; one row for each setting.
-
-    Attributes:
-        folder: the judge's folder.
-    """
+    """A stored judge with its origin; one row for each setting."""
 
     judge: Judge
     folder: Path
@@ -502,11 +492,7 @@ def layer_plots(layers: Sequence[LayerJudged], baseline: SplitQualities) -> list
 
 
 def quality_plots(judged: Mapping[str, Quality]) -> list[Plot | HeatMap]:
-    """Return a reliability plot of all; for each a confusion matrix, and precision, recall, F1 and AUROC.
-
-    Args:
-        judged: qualities of a judge or baseline, by its name.
-    """
+    """Return a reliability plot of all; for each a confusion matrix, and precision, recall, F1 and AUROC."""
     lines = [Line("perfect calibration", [0.0, 1.0], [0.0, 1.0])]
     maps: list[HeatMap] = []
     for name, quality in judged.items():

@@ -61,7 +61,6 @@ class GroupFigure(ResultRow):
 
     Attributes:
         by, group, name: kind of the group, its id, and its label.
-        metric: name of the metric.
         facts, measured: number of facts, and of facts with the metric.
         raw: mean by the judge alone; None without measured facts.
         estimate, low, high, standard_error, weight, labelled, labels_worth: the estimate corrected by labels; None if
@@ -89,8 +88,6 @@ class JudgedGraph(Result):
     """Figures of a judged graph; one row for each group and metric.
 
     Attributes:
-        folder: folder of the judged facts.
-        config: judge, graph and settings.
         missing: numbers of the missing shards.
         graph: the judge's figures.
         correction: estimates corrected by labels; None without labels, or if shards are missing.
@@ -314,7 +311,6 @@ def read_figures(folder: Path, labels: TrueFalseLabels | None = None) -> JudgedG
     """Return the figures of a judged graph.
 
     Args:
-        folder: folder of the judged facts.
         labels: labels that correct them; None takes the judge's own if they exist.
 
     Raises:
@@ -387,7 +383,6 @@ class JudgingProgress(Result):
     """The judging of a graph: progress, and figures when all facts are judged.
 
     Attributes:
-        folder: folder of the shards.
         shards: finished shards, including those of other processes.
         judged: figures; None until all facts are judged.
     """

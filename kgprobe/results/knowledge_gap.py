@@ -6,7 +6,8 @@ answers (questions). docs/methods/comparison.md.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from types import MappingProxyType
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -17,10 +18,7 @@ from kgprobe.results.answers import Stored, collect_answers, model_identity, set
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +86,7 @@ class KnowledgeGap(StoredComparison):
 
     row = GroupGap
     file: ClassVar[str] = "gap"
+    files = MappingProxyType({"unsaid_facts": UnsaidFact})
 
     @property
     def title(self) -> str:
@@ -120,14 +119,6 @@ class KnowledgeGap(StoredComparison):
             f"{self.model} knows {overall.known:,} facts by {self.stored_by}, and misses {overall.unsaid} of them by"
             f" {self.said_by}."
         )
-
-    def facts_frame(self) -> "pd.DataFrame":
-        """Return every fact that is known by the first probe and missed by the second."""
-        return row_frame(self.unsaid_facts, UnsaidFact)
-
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the facts in the gap."""
-        return {"unsaid_facts": self.facts_frame()}
 
     def plots(self) -> list[HeatMap]:
         """Return a heat map of both shares by relation."""

@@ -8,7 +8,7 @@ from kgprobe.results.result import Result
 from kgprobe.results.samples import FactIds
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent
-from kgprobe.tables import Heading, Table, row_table
+from kgprobe.tables import Heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +44,16 @@ class KnownPath(Result):
     most_facts: int
     facts: Sequence[PathRow]
 
-    row = PathRow
+    row, listed, key = PathRow, "facts", "path"
 
     @property
     def known(self) -> float | None:
         """Probability that the model knows the least known fact; None without a path."""
         return min((fact.known for fact in self.facts), default=None)
 
-    def records(self) -> Sequence[PathRow]:
-        """Return the facts of the path."""
-        return self.facts
-
-    def tables(self) -> list[Table]:
-        """Return the facts as a table; none without a path."""
-        return [row_table("path", "", self.facts)] if self.facts else []
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys."""
-        ends = {"run": self.run, "one": self.one, "other": self.other, "most_facts": self.most_facts}
-        return {**ends, "known": self.known, "facts": self.rows()}
+        return {**Result.to_dict(self), "known": self.known}
 
     def summary(self) -> str:
         """Return the number of facts and the least known of them."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -19,7 +20,7 @@ from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.labels import SCHEME_NAMES
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
 from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,6 @@ class LabelComparison(StoredComparison):
 
     Attributes:
         one, other: names of the tables.
-        scheme: the compared scheme.
-        facts: number of compared facts.
         transitions: pairs of classes with a fact, in the order of the classes.
         moved: facts whose class differs, in the order of the first table.
     """
@@ -73,17 +72,14 @@ class LabelComparison(StoredComparison):
     transitions: Sequence[Transition]
     moved: Sequence[MovedFact]
 
-    row = Transition
+    row, listed = Transition, "transitions"
     file: ClassVar[str] = "label_comparison"
+    files = MappingProxyType({"moved": MovedFact})
 
     @property
     def title(self) -> str:
         """Title of the page."""
         return f"How classes moved from {self.one} to {self.other}"
-
-    def records(self) -> Sequence[Transition]:
-        """Return the pairs of classes."""
-        return self.transitions
 
     def tables(self) -> list[Table]:
         """Return the numbers of facts by both classes, the transitions with intervals, and the first moved facts."""
@@ -98,23 +94,6 @@ class LabelComparison(StoredComparison):
         """Return the share of moved facts in a sentence."""
         moved = share(len(self.moved), self.facts)
         return f"{SCHEME_NAMES[self.scheme]}: {len(self.moved):,} of {self.facts:,} facts moved, {moved}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys."""
-        return {
-            "summary": self.summary(),
-            "one": self.one,
-            "other": self.other,
-            "scheme": self.scheme,
-            "facts": self.facts,
-            "transitions": row_dicts(self.transitions),
-            "moved": row_dicts(self.moved),
-            "notes": list(self.notes),
-        }
-
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the moved facts."""
-        return {"moved": row_frame(self.moved, MovedFact)}
 
     def _matrix(self) -> Table:
         counts = {(row.before, row.after): row.facts for row in self.transitions}

@@ -87,16 +87,12 @@ class Labels(Result):
     relations: Sequence[RelationClasses]
     statistics: LabelStatistics
 
-    row = ClassShare
+    row, listed = ClassShare, "classes"
 
     @property
     def folder(self) -> Path:
         """Folder of the table."""
         return self.table.folder
-
-    def records(self) -> Sequence[ClassShare]:
-        """Return the classes of all schemes."""
-        return self.classes
 
     def tables(self) -> list[Table]:
         """Return tables: accuracy in each way, classes of each scheme, relations, calibration."""

@@ -49,19 +49,11 @@ class ListedResult(ResultRow):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class ResultList(Result):
-    """All results on this machine, the most recent first.
-
-    Attributes:
-        results: the results.
-    """
+    """All results on this machine, the most recent first."""
 
     results: Sequence[ListedResult]
 
-    row = ListedResult
-
-    def records(self) -> Sequence[ListedResult]:
-        """Return the results."""
-        return self.results
+    row, listed = ListedResult, "results"
 
     def tables(self) -> list[Table]:
         """Return kind, name, time and headline of each result."""

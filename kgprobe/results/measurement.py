@@ -101,11 +101,7 @@ class StoredAnswers:
         raise NotImplementedError
 
     def page(self, finding: "Finding | None" = None) -> Path:
-        """Write the finding next to the answers as a page, JSON and CSV; return the page's path.
-
-        Args:
-            finding: the finding, if it is available already; None computes it.
-        """
+        """Write the finding next to the answers as a page, JSON and CSV; return the page's path."""
         from kgprobe.results.finding_page import write_finding
 
         finding = finding or self.finding()
@@ -116,11 +112,7 @@ class StoredAnswers:
         raise NotImplementedError
 
     def to_dict(self, finding: "Finding | None" = None) -> dict[str, Any]:
-        """Return progress and finding, with stable keys: the content of ``results.json``.
-
-        Args:
-            finding: the finding, if it is available already; None computes it if there are answers.
-        """
+        """Return progress and finding, with stable keys: the content of ``results.json``."""
         answers = self._answers()
         if finding is None and answers.answered:
             finding = self.finding()
@@ -175,8 +167,6 @@ class Measurement(StoredAnswers):
     """A measurement: the asked facts, its progress, and its outcomes.
 
     Attributes:
-        folder: folder of its answers.
-        kind: the probe.
         config: all settings that the answers depend on.
         progress: counts of asked facts, and the reason for which it stopped.
         missing: messages about listed facts that are not in the graph.
@@ -298,11 +288,8 @@ class Run(StoredAnswers):
     Attributes:
         name: id of the run.
         report: its progress, and the reason for its end.
-        folder: folder of its answers.
-        kind: the probe.
         properties: properties of the run's node.
         year_relation: relation that gives a fact's year, or ``start``; None chooses, see :mod:`kgprobe.sampling.years`.
-        graph: the graph.
     """
 
     name: str

@@ -19,9 +19,7 @@ class OpenedFiles(Result):
     """A stored comparison, study or report; one row for each row of its main table.
 
     Attributes:
-        folder: folder of its files.
         file: name of its JSON and of its page, without ending.
-        content: the JSON.
     """
 
     folder: Path
@@ -100,9 +98,6 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_files(folder: Path, file: str) -> OpenedFiles:
     """Return a stored result from its JSON.
-
-    Args:
-        file: name of the JSON, without ending.
 
     Raises:
         KgprobeError: the file is missing or damaged.

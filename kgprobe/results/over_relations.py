@@ -6,7 +6,7 @@ docs/methods/comparison.md. Each relation has weight one.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -24,6 +24,8 @@ Bools = NDArray[np.bool_]
 
 # No model has a given family.
 NO_FAMILIES: Mapping[str, str] = MappingProxyType({})
+# Columns of models with several prompts.
+_OF_PROMPTS = ("prompts", "lowest", "highest")
 # Best and worst relations that a table lists.
 _LISTED = 3
 # Words of a model's name that say its size or kind, not its family: 7b, 7b1, 8x7B, 350m, base, large.
@@ -50,8 +52,6 @@ class Averaged:
 
     Attributes:
         label: name in tables.
-        places: places of the results.
-        family: family of the model.
         model: spec of the model, which several prompts and probes share.
     """
 
@@ -159,7 +159,7 @@ class OverRelations:
         title = "Mean accuracy over relations"
         spread = row_table("spread", title, self.models, [note])
         if all(model.prompts == 1 for model in self.models):
-            rows = [_without(row, ("prompts", "lowest", "highest")) for row in spread.rows]
+            rows = [{name: cell for name, cell in row.items() if name not in _OF_PROMPTS} for row in spread.rows]
         else:
             rows = list(map(dict, spread.rows))
             note += " Results that differ in the number of the sentence only are averaged: lowest to highest."
@@ -170,15 +170,17 @@ class OverRelations:
             "Mean over relations of the share of the facts known by the row's model that the column's model knows, too;"
             " relations of which the row's model knows none are left out."
         )
+        title, models = "Subsumption over relations", [{"model": name} for name in self.results]
         tables.append(
-            self._matrix("subsumption_over_relations", "Subsumption over relations", self.results, self.subsumption)
+            matrix_table("subsumption_over_relations", title, models, self.results, self.subsumption, Percent, [about])
         )
-        tables[-1] = replace(tables[-1], notes=[about])
         if not np.isnan(self.family_correlation).all():
             title = "Correlation of accuracies over relations, by family"
             note = "Mean Pearson correlation of pairs of different models; within a family on the diagonal."
-            matrix = self._matrix("families", title, self.families, self.family_correlation)
-            tables.append(replace(matrix, notes=[note]))
+            families = [{"family": name} for name in self.families]
+            tables.append(
+                matrix_table("families", title, families, self.families, self.family_correlation, float, [note])
+            )
         return tables
 
     def _ranked_rows(self) -> Iterator[dict[str, Any]]:
@@ -189,32 +191,40 @@ class OverRelations:
         for rank in sorted(cells):
             yield {"rank": rank, **{label: cells[rank].get(label) for label in labels}}
 
-    @staticmethod
-    def _matrix(key: str, title: str, names: Sequence[str], values: Floats) -> Table:
-        first = "family" if key == "families" else "model"
-        rows = []
-        for name, row in zip(names, values.tolist(), strict=True):
-            cells = [None if np.isnan(value) else value for value in row]
-            if key != "families":
-                cells = [value if value is None else Percent(value) for value in cells]
-            rows.append({first: name, **dict(zip(names, cells, strict=True))})
-        return Table(key, title, rows)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys; missing values are null."""
-        correlation = np.where(np.isnan(self.family_correlation), None, self.family_correlation)  # type: ignore[call-overload]
-        subsumption = np.where(np.isnan(self.subsumption), None, self.subsumption)  # type: ignore[call-overload]
         return {
             "models": row_dicts(self.models),
             "ranked": row_dicts(self.ranked),
             "families": list(self.families),
-            "family_correlation": correlation.tolist(),
-            "subsumption": subsumption.tolist(),
+            "family_correlation": without_nan(self.family_correlation),
+            "subsumption": without_nan(self.subsumption),
         }
 
 
-def _without(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in names}
+def without_nan(values: Floats) -> list[list[float | None]]:
+    """Return rows of numbers, with None in place of NaN."""
+    numbers = values.astype(object)
+    numbers[np.isnan(values)] = None
+    listed: list[list[float | None]] = numbers.tolist()
+    return listed
+
+
+def matrix_table(
+    key: str,
+    title: str,
+    leads: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    values: Floats,
+    cell: Callable[[float], object],
+    notes: Sequence[str] = (),
+) -> Table:
+    """Return a table of numbers with a column for each name; ``leads`` are the first cells of its rows."""
+    rows = []
+    for lead, numbers in zip(leads, without_nan(values), strict=True):
+        cells = [None if number is None else cell(number) for number in numbers]
+        rows.append({**lead, **dict(zip(names, cells, strict=True))})
+    return Table(key, title, rows, notes)
 
 
 def over_relations(
@@ -228,9 +238,6 @@ def over_relations(
     """Return models over relations.
 
     Args:
-        groups: models, each with its results.
-        labels: of the results.
-        relations: id and name of each relation.
         accuracy: shape (relations, results).
         known: True for the facts that a result knows, shape (results, facts).
         relation_of: place of each fact's relation.

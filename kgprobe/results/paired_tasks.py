@@ -58,7 +58,6 @@ def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str], argumen
 
     Args:
         metrics: names of the metrics to compare; empty for all.
-        argument: name of the argument with the logs, for messages.
 
     Raises:
         ArgumentError: no such metric; logs of different tools, without a common task, or with a task without common

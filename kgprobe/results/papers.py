@@ -17,7 +17,6 @@ class PaperCounts(ResultRow):
         tables: tables and figures.
         results: those that an experiment makes.
         runs, partly, no: states of those that an experiment makes.
-        numbers: published numbers.
     """
 
     name: Annotated[str, Heading("paper")]
@@ -33,23 +32,11 @@ class PaperCounts(ResultRow):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class PaperList(Result):
-    """The papers.
-
-    Attributes:
-        papers: one row each.
-    """
+    """The papers."""
 
     papers: Sequence[PaperCounts]
 
-    row = PaperCounts
-
-    def records(self) -> Sequence[PaperCounts]:
-        """Return the papers."""
-        return self.papers
-
-    def tables(self) -> list[Table]:
-        """Return the papers with their counts."""
-        return [row_table("papers", "Papers", self.papers)]
+    row, listed, key, heading = PaperCounts, "papers", "papers", "Papers"
 
     def summary(self) -> str:
         """Return the titles, the number of tables and figures, and of those with a command."""
@@ -61,10 +48,6 @@ class PaperList(Result):
             f"{tables} tables and figures, {results} of them with results; commands repeat {run}, whole or in part."
         )
         return "\n".join([*titles, counts])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the papers with their counts."""
-        return {"papers": self.rows()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +74,13 @@ class PaperContents(Result):
     """The tables and figures of a paper.
 
     Attributes:
-        paper: the paper.
         entries: its tables, then its figures.
     """
 
     paper: Paper
     entries: Sequence[PaperTableRow]
 
-    row = PaperTableRow
-
-    def records(self) -> Sequence[PaperTableRow]:
-        """Return the tables and figures."""
-        return self.entries
+    row, listed = PaperTableRow, "entries"
 
     def tables(self) -> list[Table]:
         """Return the tables and figures with their commands."""
@@ -172,10 +150,7 @@ class PaperTable(Result):
     """A table or figure of a paper: the published numbers, and stored results of its command.
 
     Attributes:
-        paper: the paper.
-        entry: the table or figure.
         command: command that repeats it at the demo's size, with its models; empty if there is none.
-        numbers: published numbers.
         own: numbers of stored results, at their places in the table.
         results: stored results of the command, the latest first.
     """
@@ -187,11 +162,7 @@ class PaperTable(Result):
     own: Sequence[OwnNumber]
     results: Sequence[OwnResult]
 
-    row = PaperNumber
-
-    def records(self) -> Sequence[PaperNumber]:
-        """Return the published numbers."""
-        return self.numbers
+    row, listed = PaperNumber, "numbers"
 
     def tables(self) -> list[Table]:
         """Return the published table with own numbers in columns of their own, and the stored results."""

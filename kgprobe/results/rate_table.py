@@ -22,7 +22,7 @@ from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.questions.options import OWN
 from kgprobe.probes.register import PROBES
-from kgprobe.report.page import Section, table_section, write_page
+from kgprobe.report.page import Section, settings_section, table_section, write_page
 from kgprobe.results.result import StoredComparison, write_result_files
 from kgprobe.running.collected import RESULTS
 from kgprobe.running.measurement import graph_of_measurement, read_measurement
@@ -66,11 +66,7 @@ class RateCell(ResultRow):
 
 
 def rate_cell(group: str, name: str, column: str, result: str | None, facts: pd.DataFrame | None) -> RateCell:
-    """Return the rates of a result on facts.
-
-    Args:
-        facts: the counted facts; None without a result.
-    """
+    """Return the rates of a result on facts."""
     if facts is None or facts.empty:
         return RateCell(group, name, column, result)
     rates = group_of(name, facts)
@@ -106,17 +102,13 @@ class RateTable(StoredComparison):
     shared: bool
     remarks: Sequence[str] = ()
 
-    row = RateCell
+    row, listed = RateCell, "cells"
     file: ClassVar[str] = "rates"
 
     @property
     def title(self) -> str:
         """Title of the page."""
         return f"Rates by {self.by}"
-
-    def records(self) -> Sequence[RateCell]:
-        """Return the cells, group by group."""
-        return self.cells
 
     def tables(self) -> list[Table]:
         """Return the win rates and the zero-sense rates; of models, each with the mean over a complete row."""
@@ -173,10 +165,10 @@ class RateTable(StoredComparison):
         columns = list(dict.fromkeys(cell.column for cell in self.cells))
         shaded = [*columns, "average"] if self.by == MODEL else columns
         sections = [table_section(table, shaded) for table in self.tables()]
-        settings = msgspec.json.format(msgspec.json.encode(self.config), indent=2).decode().splitlines()
-        how = Section("how", "How it was made", {"parts": {"Settings": settings}})
         paragraphs = Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]})
-        return write_page(self.folder / f"{self.file}.html", self.title, [], [paragraphs, *sections, how])
+        return write_page(
+            self.folder / f"{self.file}.html", self.title, [], [paragraphs, *sections, settings_section(self.config)]
+        )
 
 
 def _average(shares: Sequence[Share | None]) -> Percent | None:
@@ -205,7 +197,6 @@ class StoredRates:
     """Answers of one result for a table of rates.
 
     Attributes:
-        folder: folder of the answers.
         graph: name of its graph in the table.
         setting: difficulty of questions, with the credit unless it is the fact's own object; else the probe.
         answered: its answers by fact.

@@ -73,7 +73,6 @@ class Report:
         title, lead: title, and the answer in a few sentences.
         sections: sections of the page, except the list of asked facts and the settings.
         findings: those of runs and measurements, with their labels.
-        judged: the judged graphs.
         extra: figures of several results together, by name.
         config: the results and their settings.
         folder: target of :meth:`page`.
@@ -101,19 +100,11 @@ class Report:
 
     def facts_frame(self) -> "pd.DataFrame":
         """Return every asked fact of every result, with its answers, belief and latest question."""
-        import pandas as pd
-
-        frames = [finding.facts.assign(result=finding.label) for finding in self.findings]
-        frame: pd.DataFrame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-        return frame
+        return _joined({finding.label: finding.facts for finding in self.findings})
 
     def expected_frame(self) -> "pd.DataFrame":
         """Return the facts on the map that were not asked, with the probability of knowing them, by every run."""
-        import pandas as pd
-
-        frames = [_labelled(finding) for finding in self.findings if finding.whole is not None]
-        frame: pd.DataFrame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-        return frame
+        return _joined({finding.label: finding.whole.expected for finding in self.findings if finding.whole})
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything on the page, with stable keys: each section with its rows, and every asked fact."""
@@ -150,13 +141,13 @@ class Report:
         return write_results_page(target, self.title, lead, self.sections, self.findings)
 
 
-def _labelled(finding: Finding) -> "pd.DataFrame":
-    """Return the expected facts of a finding with its label."""
+def _joined(frames: "Mapping[str, pd.DataFrame]") -> "pd.DataFrame":
+    """Return the rows of results, with the label of the result as the last column."""
     import pandas as pd
 
-    frame: pd.DataFrame = pd.DataFrame() if finding.whole is None else finding.whole.expected
-    labelled: pd.DataFrame = frame.assign(result=finding.label or finding.about.name)
-    return labelled
+    labelled = [frame.assign(result=label) for label, frame in frames.items()]
+    joined: pd.DataFrame = pd.concat(labelled, ignore_index=True) if labelled else pd.DataFrame()
+    return joined
 
 
 def report_on(results: Sequence[Reported], seed: int) -> Report:

@@ -13,7 +13,7 @@ from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.rows import Rows
 from kgprobe.running.settings import digest_of
 from kgprobe.sanitize import spreadsheet_cell
-from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_table
+from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,11 +31,16 @@ class Result:
 
     Attributes:
         notes: remarks on unusual cases, in sentences that name arguments in backquotes.
+        row, listed: class of the rows, and name of the field with them.
+        key, heading: key and title of the table of the rows; no key if there is none.
     """
 
     notes: Sequence[str] = ()
 
     row: ClassVar[type[ResultRow]]
+    listed: ClassVar[str]
+    key: ClassVar[str] = ""
+    heading: ClassVar[str] = ""
 
     @property
     def columns(self) -> Sequence[str]:
@@ -44,7 +49,8 @@ class Result:
 
     def records(self) -> Sequence[ResultRow]:
         """Return the rows as objects, in order."""
-        raise NotImplementedError
+        rows: Sequence[ResultRow] = getattr(self, self.listed)
+        return rows
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows for programs, by column; JSON-compatible."""
@@ -52,11 +58,12 @@ class Result:
 
     def tables(self) -> list[Table]:
         """Return the tables for people, with names in place of ids; none if the summary says everything."""
-        return []
+        rows = self.records() if self.key else ()
+        return [row_table(self.key, self.heading, rows)] if rows else []
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for programs: JSON-compatible values with stable keys."""
-        raise NotImplementedError
+        return flat_fields(self, without=("notes",))
 
     def summary(self) -> str:
         """Return the result in a sentence or two; empty if the rows say everything."""
@@ -101,15 +108,13 @@ def one_group(rows: Sequence[ResultRow]) -> list[RowGroup]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RowResult(Result):
-    """Result that consists of rows in groups; a subclass also names the key of its tables.
+    """Result that consists of rows in groups.
 
     Attributes:
         groups: one table each, in order.
     """
 
     groups: Sequence[RowGroup]
-
-    key: ClassVar[str]
 
     def records(self) -> list[ResultRow]:
         """Return the rows of all groups."""
@@ -127,11 +132,13 @@ class StoredComparison(Result):
     Attributes:
         config: the compared results and their settings.
         file: name of the page and of the JSON, without ending.
+        files: classes of the rows of CSV files, by the field that has them.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
 
     file: ClassVar[str]
+    files: ClassVar[Mapping[str, type[ResultRow]]]
 
     @property
     def title(self) -> str:
@@ -157,7 +164,7 @@ class StoredComparison(Result):
 
     def frames(self) -> "dict[str, pd.DataFrame]":
         """Return the CSV files by name, without ending."""
-        raise NotImplementedError
+        return {name: row_frame(getattr(self, name), kind) for name, kind in self.files.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys; the ends of an interval follow its value."""

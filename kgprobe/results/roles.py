@@ -8,7 +8,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -24,10 +25,7 @@ from kgprobe.sanitize import counted
 from kgprobe.stats.holm import directional_levels
 from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, facts_needed, loss_bounds, loss_interval, loss_p_values
 from kgprobe.stats.proportions import Percent, Points, Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 RINGS = (*NEAR, FAR)
 
@@ -42,7 +40,6 @@ class RingLoss(ResultRow):
     """The loss in one ring of control facts.
 
     Attributes:
-        role: the ring.
         listed: number of its facts in the file.
         facts: number of them that both models have answered; without any, all values but these are None.
         forgotten, gained: number of facts that only the base model, and only the tuned model, has right.
@@ -127,8 +124,11 @@ class RoleComparison(StoredComparison):
     changed_facts: Sequence[ChangedFactOfRole]
     unanswered: Sequence[UnansweredFact]
 
-    row = RingLoss
+    row, listed = RingLoss, "rings"
     file: ClassVar[str] = "roles"
+    files = MappingProxyType(
+        {"rings": RingLoss, "gains": RoleGain, "changed_facts": ChangedFactOfRole, "unanswered": UnansweredFact}
+    )
 
     @property
     def verdict(self) -> LossVerdict | None:
@@ -149,10 +149,6 @@ class RoleComparison(StoredComparison):
     def title(self) -> str:
         """Title of the page."""
         return f"Control facts that {self.tuned} lost since {self.base}"
-
-    def records(self) -> Sequence[RingLoss]:
-        """Return the rings, from near to far."""
-        return self.rings
 
     def checks(self) -> list[Check]:
         """Return a check for each ring with answers."""
@@ -215,15 +211,6 @@ class RoleComparison(StoredComparison):
                 rings.append(loss if place == "far" else f"{ring.role}, {loss}")
         return f"{verdict.value.capitalize()} {place} ({'; '.join(rings)})."
 
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return rings, gains, changed facts and facts without answers."""
-        return {
-            "rings": row_frame(self.rings, RingLoss),
-            "gains": row_frame(self.gains, RoleGain),
-            "changed_facts": row_frame(self.changed_facts, ChangedFactOfRole),
-            "unanswered": row_frame(self.unanswered, UnansweredFact),
-        }
-
     def to_dict(self) -> dict[str, Any]:
         """Return verdicts, rings, gains, and lists of facts, with stable keys; a loss is a share."""
         verdicts = {"verdict": self.verdict, "near": self.near, "far": self.far}
@@ -234,11 +221,7 @@ class RoleComparison(StoredComparison):
 def roles_between(
     base: Stored, tuned: Stored, roles: Iterable[FactRole], margin: float, source: str = ""
 ) -> RoleComparison:
-    """Compute the effects of a fine-tune from two stored results; see :func:`kgprobe.check`.
-
-    Args:
-        source: path of the roles' file, for the settings.
-    """
+    """Compute the effects of a fine-tune from two stored results; see :func:`kgprobe.check`."""
     about_settings = settings_note(base, tuned)
     (before, after), names, _ = collect_answers([base, tuned])
     listed = list(roles)

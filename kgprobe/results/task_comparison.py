@@ -72,32 +72,41 @@ class ChangedDocument(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class TaskComparison(StoredComparison):
-    """Two models on the tasks of a log; one row for each task and metric.
+class LogComparison(StoredComparison):
+    """Base of comparisons of two logs; one row for each task and metric.
 
     Attributes:
         tool: the tool that wrote the logs.
-        first, second: names of the models.
         changed_documents: the lost ones of each row, then the gained ones.
     """
 
     tool: str
+    changed_documents: Sequence[ChangedDocument]
+
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return the rows, and the changed documents."""
+        return {"tasks": self.to_frame(), "changed_documents": row_frame(self.changed_documents, ChangedDocument)}
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class TaskComparison(LogComparison):
+    """Two models on the tasks of a log.
+
+    Attributes:
+        first, second: names of the models.
+    """
+
     first: str
     second: str
     differences: Sequence[TaskDifference]
-    changed_documents: Sequence[ChangedDocument]
 
-    row = TaskDifference
+    row, listed = TaskDifference, "differences"
     file: ClassVar[str] = "task_comparison"
 
     @property
     def title(self) -> str:
         """Title of the page."""
         return f"{self.first} and {self.second} on the same documents"
-
-    def records(self) -> Sequence[TaskDifference]:
-        """Return one row for each task and metric."""
-        return self.differences
 
     def tables(self) -> list[Table]:
         """Return the differences."""
@@ -119,11 +128,6 @@ class TaskComparison(StoredComparison):
             f"{self.second} compared with {self.first} on {counted(len(tested), 'tested row')} (task and metric):"
             f" significantly better on {better}, worse on {len(sure) - better} (adjusted p at most 5%).{without}"
         )
-
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the rows, and the changed documents."""
-        changed = row_frame(self.changed_documents, ChangedDocument)
-        return {"tasks": self.to_frame(), "changed_documents": changed}
 
 
 def compare_task_logs(first: "ModelLog", second: "ModelLog", metrics: Sequence[str], seed: int) -> TaskComparison:

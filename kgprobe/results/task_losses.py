@@ -12,15 +12,13 @@ from kgprobe.report.checks import Check
 from kgprobe.results.forgetting import LossVerdict
 from kgprobe.results.paired_tasks import PairedMetric, pair_logs
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
-from kgprobe.results.task_comparison import ChangedDocument, changed_documents, count_changes
+from kgprobe.results.task_comparison import LogComparison, changed_documents, count_changes
 from kgprobe.sanitize import counted
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds
 from kgprobe.stats.proportions import Points, Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_frame, row_table
+from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kgprobe.task_logs.log import ModelLog
 
 
@@ -61,24 +59,20 @@ class TaskLoss(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class TaskLosses(StoredComparison):
-    """Losses of accuracy on the tasks of a log; one row for each task and metric.
+class TaskLosses(LogComparison):
+    """Losses of accuracy on the tasks of a log.
 
     Attributes:
-        tool: the tool that wrote the logs.
         base, tuned: names of the models.
         margin: the allowed loss, as a share.
-        changed_documents: the lost ones of each row, then the gained ones.
     """
 
-    tool: str
     base: str
     tuned: str
     margin: float
     losses: Sequence[TaskLoss]
-    changed_documents: Sequence[ChangedDocument]
 
-    row = TaskLoss
+    row, listed = TaskLoss, "losses"
     file: ClassVar[str] = "task_losses"
 
     @property
@@ -93,10 +87,6 @@ class TaskLosses(StoredComparison):
     def title(self) -> str:
         """Title of the page."""
         return f"Documents that {self.tuned} lost since {self.base}"
-
-    def records(self) -> Sequence[TaskLoss]:
-        """Return one row for each task and metric."""
-        return self.losses
 
     def checks(self) -> list[Check]:
         """Return one check for each task and metric."""
@@ -133,11 +123,6 @@ class TaskLosses(StoredComparison):
         if verdict is not LossVerdict.UNDECIDED or not needed:
             return summary
         return f"{summary} Documents needed for 80% power if nothing is lost: about {max(needed):,} in each task."
-
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the rows, and the changed documents."""
-        changed = row_frame(self.changed_documents, ChangedDocument)
-        return {"tasks": self.to_frame(), "changed_documents": changed}
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdict, rows and changed documents, with stable keys; a loss is a share."""

@@ -44,7 +44,6 @@ class TemplateRow(RelationRow):
 
     Attributes:
         sentence: the template, filled with a fact; None if the relation has no fact.
-        fact: id of the fact.
     """
 
     kind: Annotated[str, Heading("kind")]
@@ -81,7 +80,6 @@ class TemplateCheck(Result):
 
     Attributes:
         relations, templates: number of each that was checked.
-        flaws: the flaws.
         without_clozes: ids of the active relations that have no cloze template.
     """
 
@@ -171,7 +169,6 @@ class WrittenTemplates(RowResult):
     """New templates, in a file for a person to review.
 
     Attributes:
-        output: the file.
         written: relations that the file has now and did not have before.
         failed: relations for which nothing was written, with the reasons.
         kept: number of relations that the file had before; they are unchanged.
@@ -264,8 +261,6 @@ class ConvertedTemplates(RowResult):
     """Public patterns as templates, in a file.
 
     Attributes:
-        output: the file.
-        relations: relations with their templates.
         problems: messages about lines and patterns that could not be used.
     """
 

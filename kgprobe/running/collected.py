@@ -129,7 +129,6 @@ def collect_answers(
     """Collect outcomes, which are read once, in the order of asking.
 
     Args:
-        described: the probe's description.
         exports: files of the probe's exports that are written in the same pass.
     """
     answers = CollectedAnswers(kind)

@@ -70,10 +70,6 @@ class Shards:
     >>> shards = shards_of(1200)
     >>> shards.count, shards.places(2)
     (3, range(1000, 1200))
-
-    Attributes:
-        facts: number of facts.
-        size: number of facts per shard.
     """
 
     facts: int
@@ -107,7 +103,6 @@ class JudgedShards:
     """Progress of judging a graph.
 
     Attributes:
-        facts: number of facts.
         done: number of facts in finished shards.
         shards, shards_done: number of shards and of finished ones.
         stopped: reason for which the call stopped.
@@ -144,10 +139,8 @@ def judge_shards(
     Memory: one shard.
 
     Args:
-        config: settings on which the rows depend; stored with them.
         shards: of facts in a fixed order.
         make: returns the rows of the facts in some places, in this order.
-        share: of the shards.
         callbacks: ``on_batch`` is called after each shard, ``on_part`` within it if ``make`` reports its progress.
 
     Raises:

@@ -71,9 +71,6 @@ class Learner(Protocol):
     def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         """Update beliefs by a round, and write them.
 
-        Args:
-            chances: see :func:`kgprobe.running.learner.apply_round`.
-
         Raises:
             RoundTakenError: see :func:`kgprobe.running.learner.apply_round`.
         """
@@ -119,7 +116,6 @@ def apply_round(
     """Count a round's answers and write the updated beliefs.
 
     Args:
-        run: properties of the run.
         labels: labels of the askable relations by their ids. A belief stores the label; if a relation gets another
             one, its id still identifies it.
         chances: probability of each right answer by guessing; None where unknown.

@@ -169,7 +169,7 @@ class Learning:
         drawn = ~np.isnan(asked.chances) & (asked.positions >= 0)
         if drawn.any():
             if self.answers >= self._predict_at:
-                model, parts = self.beliefs.model, _parts(len(self.beliefs.facts))
+                model, parts = self.beliefs.model, parts_of(len(self.beliefs.facts))
                 self.rates.predict(np.concatenate([1 - model.posterior(part).theta for part in parts]))
                 self._predict_at = self._growth * self.answers
             askable = ~_are(asked.verdicts, Verdict.UNASKABLE)
@@ -189,7 +189,7 @@ class Learning:
     def difficulty(self) -> Floats:
         """Return the standardised difficulty of all facts, shape (facts,)."""
         messages = self.beliefs.model.messages
-        means = np.concatenate([messages.marginals(part)[0] for part in _parts(len(self.beliefs.facts))])
+        means = np.concatenate([messages.marginals(part)[0] for part in parts_of(len(self.beliefs.facts))])
         spread = means.std()
         return (means - means.mean()) / spread if spread > 0 else np.zeros(len(means))
 
@@ -210,12 +210,7 @@ class KeptLearning(Learning):
     """The learning of a run with the file that keeps it."""
 
     def __init__(self, facts: AskableFacts, max_degree: int, folder: Path, graph: str) -> None:
-        """Start without answers.
-
-        Args:
-            folder: of the run's answers.
-            graph: state of the graph, see :func:`kgprobe.graph.state.graph_state`.
-        """
+        """Start without answers."""
         super().__init__(facts, max_degree)
         self._folder = folder
         places = hashlib.sha256(facts.places.tobytes()).hexdigest()
@@ -247,9 +242,6 @@ class KeptLearning(Learning):
 
 def open_learning(graph: Graph, run: Row, facts: AskableFacts) -> KeptLearning:
     """Return what a run has learned from the answers that its graph has counted, about some facts.
-
-    Args:
-        run: properties of the run.
 
     Raises:
         KgprobeError: see :func:`kgprobe.running.store.read_rounds`.
@@ -284,6 +276,7 @@ def _are(verdicts: Sequence[Verdict], verdict: Verdict) -> NDArray[np.bool_]:
     return np.array([given is verdict for given in verdicts], np.bool_)
 
 
-def _parts(count: int) -> Iterator[Positions]:
-    for start in range(0, count, _AT_ONCE):
+def parts_of(count: int) -> Iterator[Positions]:
+    """Yield the positions of so many facts, in parts that are predicted at a time; an empty part without facts."""
+    for start in range(0, max(count, 1), _AT_ONCE):
         yield np.arange(start, min(start + _AT_ONCE, count))

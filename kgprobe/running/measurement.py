@@ -58,7 +58,6 @@ class Progress:
     """Progress of a measurement.
 
     Attributes:
-        facts: number of facts.
         done: number of asked facts, including earlier calls.
         unanswered: number of asked facts without an answer.
         stopped: reason for which it stopped.
@@ -111,7 +110,6 @@ def ask_each(
 
     Args:
         keys: distinct facts, in the same order at each call.
-        seed: of all random choices.
         config: settings on which the answers depend; stored with them.
         batch: number of facts that are asked together. Does not affect the answers.
 

@@ -89,7 +89,6 @@ class Plan:
     Attributes:
         run: id of the run, also in the name of its folder.
         as_of: reference date, ``yyyymmdd``; only facts that are current at it are asked and receive propagation.
-        seed: random seed.
     """
 
     run: str

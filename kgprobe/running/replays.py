@@ -76,7 +76,6 @@ class Truth:
         references: the facts of each repetition.
         origin: origin of the facts, for titles.
         settings: settings of the origin; JSON-compatible.
-        notes: notes on the origin.
     """
 
     references: Sequence[Reference]
@@ -154,9 +153,6 @@ def demo_reference(seed: Sequence[int]) -> Reference:
     Eight answers leave a single theta uncertain: a fact without wrong answers may be wrong once in ten times. Theta is
     drawn from Beta(a + wrong, b + right), where a and b maximize the beta-binomial likelihood of all answers. The drawn
     values vary between facts as much as the model's do.
-
-    Args:
-        seed: of theta.
     """
     answers = demo_answers()
     right, wrong = answers["right"].to_numpy(np.float64), answers["wrong"].to_numpy(np.float64)
@@ -315,9 +311,7 @@ def replay(
     """Simulate rounds; yield a snapshot at each checkpoint.
 
     Args:
-        seed: of choices and answers.
         checkpoints: numbers of rounds, ascending, from 1 on.
-        batch: number of facts per round.
         max_degree: entities with more facts of the reference do not propagate.
 
     Cost: each round is linear in the facts.

@@ -48,7 +48,6 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
     """Record a new run.
 
     Args:
-        kind: name of the probe.
         options: JSON of the probe's options, to construct it again on resumption.
         local: JSON of the options of a model on this machine; null for another model.
 
@@ -118,9 +117,6 @@ def get_run(graph: Graph, run: str) -> Row:
 
 def run_folder(run: Row) -> Path:
     """Return the folder of a run. Runs of the same name in two graphs have different folders.
-
-    Args:
-        run: properties of the run.
 
     Raises:
         KgprobeError: the properties are not from kgprobe. Without this check, write access to a graph would allow

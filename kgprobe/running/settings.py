@@ -66,9 +66,6 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> "list[tuple[str, Any]]"
 def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
     """Write the settings of a folder, or compare them with the ones it has.
 
-    Args:
-        content: of the folder, such as a measurement, for messages.
-
     Raises:
         KgprobeError: the folder has other settings.
     """
@@ -96,10 +93,6 @@ def read_config(folder: Path, content: str) -> dict[str, Any]:
 
 def read_form(folder: Path, content: str, form: type[T]) -> T:
     """Return the settings of a folder, checked against a type.
-
-    Args:
-        content: of the folder, such as a measurement, for messages.
-        form: struct of the settings.
 
     Raises:
         KgprobeError: the folder has no settings, or the file is damaged.

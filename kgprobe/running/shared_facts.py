@@ -85,8 +85,6 @@ def read_answers(
 
     Args:
         values_of: returns the probe's other measures in an outcome's evidence.
-        leads: name of the leading measure; empty for the win rate.
-        is_reversed: True if the graph is reversed.
 
     Raises:
         KgprobeError: outcomes have no answers.

@@ -64,11 +64,7 @@ def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
 
 
 def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view: OnView = ignore_view) -> None:
-    """Write a run's beliefs about all facts that it can ask, if the run is in view.
-
-    Args:
-        learner: learner of the run after round ``number``.
-    """
+    """Write a run's beliefs about all facts that it can ask, if the run is in view."""
     states = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]]
     if not states:
         return

@@ -145,7 +145,7 @@ def _start(folder: Folder, name: str, options: ServerOptions) -> Server:
     folder.create(name)
     own = folder.path / name
     own.mkdir(exist_ok=True)
-    with waiting(f"Starting the graph server ({name})", remembered=True):
+    with waiting(f"Starting the graph server ({name})"):
         for _ in range(_ATTEMPTS):
             ports = _choose_ports(folder, options)
             server = _start_once(folder, engine, own, Server(name, version, memory, ports.bolt, ports.http))
@@ -278,7 +278,7 @@ def stop_server(folder: Folder) -> bool:
     """
     with (
         undisturbed("The graph server is being stopped; that takes seconds …"),
-        waiting("Stopping the graph server", remembered=True),
+        waiting("Stopping the graph server"),
     ):
         server = folder.read_server()
         processes = with_argument(mark(folder))

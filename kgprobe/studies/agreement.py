@@ -52,12 +52,6 @@ def calibration_study(
     out. If too few shared facts remain, the measures with the fewest values are left out of them one by one. Further
     tables have the best configuration of each fold (Table 9 of the paper), τ by number of distractors (Figure 3), and τ
     by number of cloze sentences (Figures 4 and 6).
-
-    Args:
-        measures: measures of the facts, by name.
-        scored: the facts with human scores.
-        folds: number of folds.
-        seed: of the facts' order, the same for every measure.
     """
     reasons: list[str] = []
     untried: list[str] = []
@@ -317,10 +311,7 @@ def robustness_study(
     """Compute τ of every measure in every configuration; table and plot have the best, or the largest, ones.
 
     Args:
-        measures: measures of the sentences, by name.
-        pairs: number of pairs.
         left_out: reasons of missing pairs, one message each.
-        seed: of the bootstrap over pairs.
         best: configurations by measure, one for each fold of a calibration: τ is the mean over them, as in the paper's
             Table 4. None shows the largest configurations.
 

@@ -22,7 +22,7 @@ from kgprobe.probes.distractors.evidence import (
     unlike_notes,
     values_of,
 )
-from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.outcome import Outcome, answered
 from kgprobe.report.plots import Line, Plot, line_of
 from kgprobe.stats.proportions import Mean
 from kgprobe.studies.study import Study, json_number, signed
@@ -51,7 +51,6 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
 
     Args:
         measured: measures by strategy, over the same facts, with the same greatest n.
-        seed: of the bootstrap over facts.
 
     Raises:
         KgprobeError: no fact was asked with all of the strategies.
@@ -171,10 +170,6 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
     Stability is Kendall's τ, over facts, between the measure at n and at the greatest n: near 1, more distractors do
     not change the order.
 
-    Args:
-        measured: the measure of the facts, at every n.
-        seed: of the bootstrap over facts.
-
     Raises:
         KgprobeError: no fact could be asked.
     """
@@ -225,18 +220,14 @@ def sentences_study(
 
     Args:
         outcomes: of a measurement with all sentences.
-        count: n, of Min@n and Avg@n.
-        seed: of the subsets.
 
     Raises:
         KgprobeError: all facts have fewer than two sentences.
     """
     by_sentence = []
-    for outcome in outcomes:
-        evidence = outcome.evidence
-        if isinstance(evidence, DistractorEvidence):
-            # Shape (sentences, 2).
-            by_sentence.append(np.stack([evidence.min_at_n(count)[:, -1], evidence.avg_at_n(count)[:, -1]], axis=1))
+    for _, evidence in answered(outcomes, DistractorEvidence):
+        # Shape (sentences, 2).
+        by_sentence.append(np.stack([evidence.min_at_n(count)[:, -1], evidence.avg_at_n(count)[:, -1]], axis=1))
     several = [values for values in by_sentence if len(values) > 1]
     if not several:
         raise KgprobeError("No fact was asked in two sentences or more, so there is nothing to choose from.")
@@ -300,9 +291,6 @@ def sizes_study(
 
     Args:
         measured: the measure of each model; at least two models, of different sizes.
-        parameters: number of parameters of each model.
-        count: n.
-        seed: of the bootstrap over facts.
 
     Raises:
         KgprobeError: the models share no facts, or there are fewer than two sizes.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
-from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.outcome import Outcome, answered
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot, line_of
 from kgprobe.running.store import Outcomes
 from kgprobe.stats.proportions import CONFIDENCE, share
@@ -32,11 +32,7 @@ _REPLICATES = 1_000
 
 def _answers(outcomes: Iterable[Outcome]) -> dict[str, ExampleEvidence]:
     """Return the evidence of each answered fact."""
-    answers = {}
-    for outcome in outcomes:
-        if isinstance(outcome.evidence, ExampleEvidence):
-            answers[outcome.fact.fact] = outcome.evidence
-    return answers
+    return {outcome.fact.fact: evidence for outcome, evidence in answered(outcomes, ExampleEvidence)}
 
 
 def example_counts_study(
@@ -46,7 +42,6 @@ def example_counts_study(
 
     Args:
         draws: outcomes of the same facts, by number of examples and seed.
-        seed: of the bootstrap.
 
     Raises:
         KgprobeError: no fact was asked with every number of examples.

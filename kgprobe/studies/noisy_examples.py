@@ -55,7 +55,6 @@ def noisy_examples_study(
 
     Args:
         relations: relations of the sequences, which take turns; those with too few facts are left out.
-        as_of: date at which the facts are current, ``yyyymmdd``.
 
     Raises:
         KgprobeError: no sequence could be asked, or a callback stopped the study.
@@ -98,7 +97,6 @@ def noise_study(
 
     Args:
         measured: at least one, all of one length.
-        about: notes on the sequences.
     """
     unchanged = np.array([probabilities.as_it_is for probabilities in measured])
     table: list[dict[str, Any]] = []

@@ -63,9 +63,6 @@ def annotations_of(verbalizations: Sequence[Verbalization], context: str | None 
 def verbalizations_study(annotators: Mapping[str, Annotations], config: Mapping[str, Any]) -> Study:
     """Compute the rates of errors for each annotator, and the agreement of several.
 
-    Args:
-        annotators: annotations by the annotator's name; at least one.
-
     Raises:
         KgprobeError: nothing is annotated.
     """

@@ -69,7 +69,6 @@ class ModelLog:
     """All tasks that a tool logged for one model.
 
     Attributes:
-        tool: name of the tool.
         model: name of the model in the log.
         path: the file or folder that was opened.
         tasks: by name.

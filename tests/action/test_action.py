@@ -19,7 +19,7 @@ import yaml
 
 from tests.cli.conftest import home
 from tests.conftest import REPOSITORY
-from tests.models.adapters import save_base
+from tests.models.tiny import save_base
 from tests.servers.servers import clean_environment
 
 __all__ = ["home"]
@@ -121,6 +121,7 @@ def test_action_of_equal_models_is_kept_and_commented(home: dict[str, str], fold
     assert comment == f"<!-- kgprobe -->\n{summary}"
 
 
+@pytest.mark.slow
 def test_action_with_a_missing_model_ends_before_the_comparison(home: dict[str, str], folder: Path) -> None:
     inputs = {"base": "hf:./nothing", "tuned": "hf:./tuned", "graph": "", "limit": "10"}
     runner = Runner(folder, home | {"KGPROBE_HOME": str(folder / "home")}, inputs)

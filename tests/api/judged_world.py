@@ -1,9 +1,5 @@
-"""A graph, a tiny model on disk and a judge of it; as a module of its own, since killed processes import it."""
+"""A graph, a tiny model on disk and a judge of it."""
 
-import os
-import signal
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,8 +15,7 @@ from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.model import Models
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.running import judged_shards
-from kgprobe.servers.opening import open_graph
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 
 COUNT = 60
@@ -61,9 +56,7 @@ def world() -> WrittenSource:
 
 def write_model(folder: Path, positions: int = 1024) -> str:
     """Return a model on disk; its spec."""
-    tokenizer = byte_level(bos=True)
-    random_model("gpt2", len(tokenizer), n_positions=positions).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save_base(folder, "gpt2", n_positions=positions)
     return f"hf:{folder}"
 
 
@@ -91,30 +84,3 @@ def judge_world(graph: Graph, judge: Judge | Path, **how: Any) -> tuple[Path, ju
 def rows_of(folder: Path) -> pa.Table:
     """Return the rows of all shards."""
     return pa.concat_tables([pq.read_table(path) for path in sorted((folder / "shards").glob("*.parquet"))])
-
-
-def killed_while_writing(write: Callable[..., None], which: int) -> Callable[..., None]:
-    """Half of a shard's file, and then the end of the process, at the so-manieth."""
-    left = which
-
-    def write_and_die(table: pa.Table, path: Path, **how: Any) -> None:
-        nonlocal left
-        left -= 1
-        write(table, path, **how)
-        if left == 0:
-            whole = Path(path).read_bytes()
-            Path(path).write_bytes(whole[: len(whole) // 2])
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return write_and_die
-
-
-def main(graph: str, judge: str, name: str, which: str) -> None:
-    """Judge a graph, and be killed."""
-    write = killed_while_writing(judged_shards.pq.write_table, int(which))
-    with small_shards(), mock.patch.object(judged_shards.pq, "write_table", write), open_graph(graph) as opened:
-        kgprobe.judge_graph(opened, judge, name=name)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

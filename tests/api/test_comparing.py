@@ -91,8 +91,6 @@ def test_results_stand_beside_each_other_without_a_graph(tmp_path: Path) -> None
     assert "<script src" not in text
     assert "<h1>three knows 100% [98, 100] of the 199 facts that all were asked, two" in text
     assert "three knows most of the 199 facts" in found.summary()
-    assert "Side by side" in repr(found)
-    assert "<table" in found._repr_html_()
 
 
 def test_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> None:
@@ -169,7 +167,9 @@ def test_what_is_known_and_not_said(tmp_path: Path) -> None:
     overall = found.to_frame().iloc[0]
     assert (overall["known"], overall["unsaid"], overall["said_alone"]) == (100, 0.01, 1)
     assert overall["unsaid_low"] < 0.01 < overall["unsaid_high"]
-    assert found.facts_frame()[["fact", "question", "said"]].values.tolist() == [["f000", "Is it so: f000?", "No."]]
+    assert found.frames()["unsaid_facts"][["fact", "question", "said"]].values.tolist() == [
+        ["f000", "Is it so: f000?", "No."]
+    ]
     assert found.page().name == "gap.html"
     assert json.loads((found.folder / "gap.json").read_text())["overall"]["unsaid"] == 0.01
     with pytest.raises(ArgumentError, match="`said` is by the probe distractors, like the first"):

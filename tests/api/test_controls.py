@@ -1,6 +1,5 @@
 """``kgprobe.sample_controls``, and ``kgprobe.check`` with roles: files, matching, notes, errors."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -84,32 +83,6 @@ def test_controls_held_out_facts_stay(example_graph: Graph, capitals: Path, tmp_
     assert [role.fact for role in again.roles].count(held.fact) == 1
 
 
-def test_controls_of_a_data_set_are_around_its_entities(example_graph: Graph, tmp_path: Path) -> None:
-    path = tmp_path / "train.jsonl"
-    records = [
-        {"messages": [{"role": "user", "content": "What is the capital of France?"}, {"content": "It is Paris."}]},
-        {"prompt": "Tell me about Japan", "completion": "Tokyo lies on Honshu."},
-        {"text": "Nothing is named here, in Germany"},
-    ]
-    path.write_text("\n".join(map(json.dumps, records)) + "\n{broken\n")
-    sample = drawn(example_graph, path)
-    facts = {
-        f"{row['subject']} {row['relation']}" for row in _described(example_graph, names_of(sample, "taught"), sample)
-    }
-    assert {"Q142 P36", "Q17 P36"} <= facts
-    assert "1 line skipped that are no JSON: 4." in " ".join(sample.notes)
-    assert "entities of the graph are named" in " ".join(sample.notes)
-    subjects = {role.subject for role in sample.roles if role.role == "same subject"}
-    assert "Q183" in subjects
-    # No record names both ends of Germany's facts.
-    assert not any(fact.startswith("Q183") for fact in facts)
-
-
-def _described(graph: Graph, facts: set[str], sample: ControlSample) -> list[dict[str, str]]:
-    rows = [{"subject": role.subject, "fact": role.fact} for role in sample.roles if role.fact in facts]
-    return graph.read("sample/fact_ends", rows=rows)
-
-
 def test_controls_name_what_was_looked_up_and_what_exists(example_graph: Graph, tmp_path: Path) -> None:
     data, listed, roles = (tmp_path / name for name in ("train.jsonl", "facts.txt", "roles.jsonl"))
     data.write_text('{"text": "Frodo lives in the Shire"}\n')
@@ -149,8 +122,6 @@ def test_controls_say_that_a_file_is_empty(example_graph: Graph, tmp_path: Path)
     "line",
     [
         "France | capital | Paris",
-        "France\tcapital\tParis",
-        '{"subject": "France", "relation": "capital", "object": "Paris"}',
         '{"text": "Paris is the capital of France"}',
     ],
 )

@@ -1,7 +1,5 @@
 """A judge goes through a whole graph: every statement as it would be judged by itself, once, whatever happens."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,6 @@ from kgprobe.judge.files import Judge, load_judge
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.models.model import Models
 from kgprobe.running.callbacks import Callbacks, Stop
-from kgprobe.servers.opening import open_graph
 from tests.api.judged_world import (
     AFTER,
     AS_OF,
@@ -177,25 +174,6 @@ def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
     assert judge_world(graph, judge, name="parts", callbacks=Callbacks(on_batch=lambda _: pytest.fail("asked")))[
         1
     ].complete
-
-
-@pytest.mark.slow
-def test_judge_graph_after_a_kill_has_the_same_shards(tmp_path: Path) -> None:
-    place = tmp_path / "graph"
-    with open_graph(place) as graph:
-        load(graph, world())
-        write_judge(graph, write_model(tmp_path / "model"), tmp_path / "judge")
-        whole, shards = judge_world(graph, tmp_path / "judge", name="whole")
-        folder = whole.with_name("killed")
-        for killed_at, there in ((2, 1), (3, 3)):
-            module = "tests.api.judged_world"
-            command = [sys.executable, "-m", module, str(place), str(tmp_path / "judge"), "killed", str(killed_at)]
-            result = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, check=False)
-            assert result.returncode == -9, result.stderr.decode()
-            assert len(list((folder / "shards").glob("*.parquet"))) == there
-        _, after = judge_world(graph, tmp_path / "judge", name="killed")
-    assert after == shards
-    assert rows_of(folder).equals(rows_of(whole))
 
 
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)

@@ -67,7 +67,6 @@ def test_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     assert metrics["correct"]["informative"] == metrics["informative"]["correct"]
     assert told["pearson"][0]["first"] == "correct"
     assert len(result.to_frame()) == len(result)
-    assert "corrected" in repr(result)
 
 
 def test_labels_not_learned_from_all_count(own: Path) -> None:

@@ -30,8 +30,7 @@ from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey
 from tests.api.judged_world import judge_world, small_shards, world, write_judge, write_model
-from tests.api.labelled_world import AS_OF, label_all, well_read
-from tests.kills import Moment, kill_child
+from tests.api.labelled_world import AS_OF, well_read
 from tests.labelling.test_table import CHAD, CONFIG, FRANCE
 from tests.models.tiny import byte_level, random_model
 from tests.sampling.real_facts import wikidata
@@ -171,6 +170,7 @@ def test_same_call_makes_the_same_table(example_graph: Graph) -> None:
     assert (again.folder, list(again.table.rows())) == (first.folder, list(first.table.rows()))
 
 
+@pytest.mark.slow
 def test_inverse_asks_the_same_facts_backwards(example_graph: Graph) -> None:
     labels = kgprobe.label_facts(
         example_graph, well_read(), ways="distractors,inverse", limit=6, relations=["capital"], as_of=AS_OF
@@ -282,23 +282,6 @@ def test_scheme_and_graph_are_checked(tmp_path: Path) -> None:
     second = write_label_table(tmp_path / "b", {**config, "graph": '{"uid": "b"}'}, one.rows())
     with pytest.raises(ArgumentError, match="are of different graphs"):
         kgprobe.compare([first, second])
-
-
-@pytest.mark.slow
-def test_killed_labelling_is_resumed(example_graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kill_child(example_graph.endpoint, tmp_path / "killed", label_all, Moment("written", times=8))
-    # Each measurement has three batches: it was killed in the third one.
-    assert len(list((tmp_path / "killed" / "probes").iterdir())) == 3
-    assert not (tmp_path / "killed" / "labels").exists()
-    tables, answers = [], []
-    for folder in ("killed", "whole"):
-        monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / folder))
-        tables.append(list(label_all(example_graph).table.rows()))
-        stored = sorted((tmp_path / folder / "probes").glob("*/outcomes.jsonl"))
-        answers.append({path.parent.name: path.read_bytes() for path in stored})
-    assert tables[0] == tables[1]
-    assert answers[0] == answers[1]
-    assert len(answers[0]) == 6
 
 
 @pytest.fixture

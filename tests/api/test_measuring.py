@@ -13,8 +13,6 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.distractors.evidence import DistractorEvidence
-from kgprobe.probes.outcome import Verdict
 from kgprobe.running.callbacks import Callbacks, Stop
 from tests.models.tiny import byte_level, random_model
 
@@ -36,24 +34,12 @@ def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, ti
     assert askable[["question", "right_answer", "chance"]].notna().all(axis=None)
     assert askable["prediction"].isna().equals(askable["verdict"] == "right")
     assert f"{len(frame):,} asked" in result.summary() == repr(result)
-    assert "<table" in result._repr_html_()
     (curves,) = result.tables()
     assert [row["n"] for row in curves.to_frame().to_dict("records")] == [1, 2, 3]
     page = result.page().read_text(encoding="utf-8")
     assert "By relation" in page
     assert "Min@n" in page
     assert result.folder.parent == home / "probes"
-
-
-def test_evidence_is_read_as_what_it_was(example_graph: Graph, tiny: Model) -> None:
-    result = kgprobe.measure(example_graph, tiny, **OPTIONS)
-    heard = [outcome for outcome in result.outcomes if outcome.verdict.counts]
-    assert heard
-    for outcome in heard:
-        evidence = outcome.evidence
-        assert isinstance(evidence, DistractorEvidence)
-        assert evidence.min_at_n(3).shape == (len(evidence.sentences), 3)
-        assert (outcome.verdict is Verdict.RIGHT) == bool(evidence.min_at_n(3)[:, -1].mean() > 0.5)
 
 
 def test_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:

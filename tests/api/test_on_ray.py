@@ -140,17 +140,6 @@ def test_run_on_workers_equals_one_process(example_graph: Graph, spec: str, on_w
         kgprobe.delete(name, example_graph)
 
 
-def test_estimate_on_workers_asks_until_precise(example_graph: Graph, spec: str, on_workers: Models) -> None:
-    how = {"facts_per_round": 16, "distractors": 3, "as_of": AS_OF, "aim": "estimate", "rounds": 2}
-    estimates = []
-    for name, models in (("alone", None), ("shared", on_workers)):
-        kgprobe.run_rounds(example_graph, spec, name=name, **how)
-        estimated = kgprobe.estimate_rates(example_graph, name, precision=0.05, rounds=4, models=models)
-        estimates.append(estimated.rows())
-        kgprobe.delete(name, example_graph)
-    assert estimates[0] == estimates[1]
-
-
 @pytest.mark.parametrize("probe", ["examples", "generation"])
 def test_probe_dataset_on_workers_equals_one_process(
     example_graph: Graph, spec: str, on_workers: Models, tmp_path: Path, probe: str

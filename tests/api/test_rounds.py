@@ -12,7 +12,7 @@ from kgprobe.graph.runs import read_beliefs
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.running.callbacks import Callbacks, Stop
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import save_base
 
 OPTIONS = {"facts_per_round": 4, "distractors": 3, "as_of": 20240101}
 
@@ -30,7 +30,6 @@ def test_run_is_done_shown_and_forgotten(example_graph: Graph, tiny: Model) -> N
     assert finding.asked == run.report.asked
     assert finding.about.rounds == 2
     assert "run whole" in run.summary()
-    assert "<table" in run._repr_html_()
     page = run.page().read_text(encoding="utf-8")
     assert "By relation" in page
     assert "whole" in names_of_runs(example_graph)
@@ -95,9 +94,7 @@ def test_resumed_run_has_the_preferred_names(example_graph: Graph, tiny: Model) 
 
 
 def test_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_path: Path) -> None:
-    saved = byte_level(bos=True)
-    random_model("gpt2", len(saved), n_positions=1024).save_pretrained(tmp_path / "model")
-    saved.save_pretrained(tmp_path / "model")
+    save_base(tmp_path / "model", "gpt2", n_positions=1024)
     spec = f"hf:{tmp_path / 'model'}"
     with Models(local=LocalOptions(device="cpu", dtype="bfloat16", batch_tokens=64)) as models:
         begun = kgprobe.run_rounds(example_graph, spec, name="halves", rounds=1, models=models, **OPTIONS)

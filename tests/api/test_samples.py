@@ -1,7 +1,6 @@
 """A look at what would be asked, as a user calls for it, on both engines."""
 
 import inspect
-import json
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -212,19 +211,6 @@ def test_facts_are_named_in_any_way(
     assert list(dict.fromkeys(row["subject"] for row in both.rows())) == ["Q30", "Q142"]
     # What stands beside a fact has no say in what is drawn for it.
     assert [row for row in both.rows() if row["subject"] == "Q142"] == by_key.rows()
-
-
-@pytest.mark.parametrize(("call", "options"), CALLS)
-def test_look_is_a_table_in_every_way(
-    example_graphs: Graph, call: Callable[..., Result], options: dict[str, Any]
-) -> None:
-    look = call(example_graphs, [PARIS], as_of=AT, **options)
-    assert [list(row) for row in look.rows()] == [list(look.columns)] * len(look)
-    assert look.to_frame().shape == (len(look), len(look.columns))
-    assert json.loads(json.dumps(look.rows()))
-    for table in look.tables():
-        assert table.title in repr(look)
-    assert "<table" in look._repr_html_()
 
 
 @pytest.mark.parametrize(("call", "options"), CALLS)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import home
 from tests.conftest import REPOSITORY
 
@@ -14,6 +16,7 @@ __all__ = ["home"]
 PROGRAM = Path(__file__).with_name("sharded_training.py")
 
 
+@pytest.mark.slow
 def test_callback_on_a_sharded_model_logs_as_on_a_plain_one(home: dict[str, str], tmp_path: Path) -> None:
     variables = os.environ | home | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     processes = []

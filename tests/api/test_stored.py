@@ -24,6 +24,7 @@ from kgprobe.results.opened_files import OpenedFiles
 from kgprobe.studies.study import Study
 from tests.chromium import chromium, looking_at
 from tests.cli.inprocess import run as cli
+from tests.cli.inprocess import succeed
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.judge.test_files import judge
 from tests.labelling.test_table import CONFIG, FRANCE
@@ -208,13 +209,11 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
     assert shown.stdout
     content = json.loads(cli("show", name, "--kind", kind.replace(" ", "-"), "--json", **where).stdout)
     assert content
-    written = cli("show", name, "--csv", str(tmp_path / "rows.csv"), **where)
-    assert written.returncode == 0, written.stderr
+    succeed("show", name, "--csv", str(tmp_path / "rows.csv"), **where)
     assert (tmp_path / "rows.csv").exists()
     refused = cli("delete", name, typed="n\n", **where)
     assert (refused.returncode, row.folder.exists()) == (1, True)
-    deleted = cli("delete", name, "--yes", **where)
-    assert deleted.returncode == 0, deleted.stderr
+    deleted = succeed("delete", name, "--yes", **where)
     assert deleted.stdout == f"Deleted the {kind} {name}.\n"
     assert not row.folder.exists()
     assert kgprobe.list_results(example_graph, kinds=[kind]).results == []

@@ -17,6 +17,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.results.group_table import group_by_popularity
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO
 from tests.cli.inprocess import run as cli
+from tests.cli.inprocess import succeed
 from tests.models.api.fault_proxy import FaultProxy
 from tests.servers.shared import environment_of
 
@@ -235,8 +236,7 @@ def test_group_by_popularity_divides_known_facts_into_thirds() -> None:
 
 def test_show_prints_and_writes_tables_of_rates(stored: dict[str, Path], example_graph: Graph) -> None:
     where = {"KGPROBE_HOME": str(stored["home"]), **environment_of(example_graph.endpoint), "COLUMNS": "160"}
-    shown = cli("show", "world=yes-easy", "world=no-easy", "--shared", **where)
-    assert shown.returncode == 0, shown.stderr
+    shown = succeed("show", "world=yes-easy", "world=no-easy", "--shared", **where)
     assert "world EASY" in shown.stdout
     assert "zero_sense_rates.csv" in shown.stdout
     found = json.loads(cli("show", "yes-easy", "--by", "relation", "--json", **where).stdout)

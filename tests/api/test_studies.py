@@ -4,9 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -24,6 +22,7 @@ from kgprobe.models.model import Model
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Start
 from kgprobe.studies.study import Study
+from tests.models.api.fault_proxy import FaultProxy
 from tests.models.tiny import byte_level, random_model
 
 FEW = {"relations": ["P36"], "limit": 6, "distractors": 3, "as_of": 20251231}
@@ -71,14 +70,12 @@ def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, hom
     page = result.page()
     assert (page.parent, page.read_text().count('<script src="../plotly-')) == (result.folder, 1)
     assert len(list((home / "studies").glob("plotly-*"))) == 1
-    assert repr(result) == result.summary()
     assert result.summary().splitlines()[:3] == [
         "Mean Min@n by strategy · tiny · 6 facts",
         result.verdict,
         result.notes[0],
     ]
     assert [set(row) for row in result.table] == [{"n", "random", "temporal-semantic"}] * 3
-    assert "<table>" in result._repr_html_()
     # Nothing is asked again, and the same study has the same folder.
     again = studied()
     assert [start.done for start in starts[2:]] == [6, 6]
@@ -213,30 +210,14 @@ def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph
         kgprobe.study_robustness(example_graph, tiny, table, **given | {"calibration": tmp_path / "other.json"})
 
 
-class Judge(BaseHTTPRequestHandler):
-    """A grader behind an API that accepts completions with an even number of letters."""
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        completion = asked["messages"][0]["content"].splitlines()[-2].removeprefix("Completion: ")
-        text = "Correct." if len(completion) % 2 == 0 else "**Incorrect**: correct is another."
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
-        body = json.dumps({"choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Write no log."""
-
-
 def test_grader_behind_an_api_judges_continuations(example_graph: Graph, tiny: Model) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        spec = f"openai:judge@http://127.0.0.1:{server.server_port}/v1"
+    def judge(prompt: str) -> str:
+        """Accept completions with an even number of letters."""
+        completion = prompt.splitlines()[-2].removeprefix("Completion: ")
+        return "Correct." if len(completion) % 2 == 0 else "**Incorrect**: correct is another."
+
+    with FaultProxy(upstream=judge) as server:
+        spec = f"openai:judge@{server.url}"
         options = MeasuresOptions(measures=("grader",), beams=(1,), grader=spec)
         with kgprobe.Models() as models:
             measures = open_measures(example_graph, tiny, options, 0, 20251231, models, NO_CALLBACKS)
@@ -244,9 +225,6 @@ def test_grader_behind_an_api_judges_continuations(example_graph: Graph, tiny: M
             items = ClozeItems(example_graph, 20251231).of(keys, [0])
             scores = measures.measure(items)["grader"]
             requests = models.spending.usage[spec].requests
-    finally:
-        server.shutdown()
-        server.server_close()
     expected = []
     for item in items:
         continued = continue_sentences(tiny.local_scorer(), baseline_items([item]), 1)

@@ -13,7 +13,8 @@ from tests.models.cards import simulated_cards
 GIB = 1 << 30
 
 
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_gpu_benchmark_reports_every_aim(device: str) -> None:
     if not hasattr(torch._C, "_ensureCUDADeviceGuardSet"):
         pytest.skip("simulated GPUs need a newer torch")

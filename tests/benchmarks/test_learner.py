@@ -17,7 +17,7 @@ def reference() -> Reference:
     return synthetic(Synthetic(500, spread=6.0, likeness=0.0), [0])
 
 
-@pytest.mark.parametrize("sampling", ["uniform", "information"])
+@pytest.mark.parametrize("sampling", ["uniform", pytest.param("information", marks=pytest.mark.slow)])
 def test_predictor_that_knows_makes_answers_worth_more(reference: Reference, sampling: str) -> None:
     known = special.logit(np.clip(reference.theta, 1e-6, 1 - 1e-6))
     expected = (known - known.mean()) / known.std()
@@ -45,6 +45,7 @@ def test_what_a_run_makes_one_expect_follows_its_answers(tmp_path: Path) -> None
     assert np.corrcoef(expected[600:], reference.theta[600:])[0, 1] > 0.15
 
 
+@pytest.mark.slow
 def test_endings_kept_learning_equals_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     # Raises an error if they differ.

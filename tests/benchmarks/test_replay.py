@@ -147,6 +147,7 @@ def test_replay_with_learning_equals_the_learner(strategy: SamplingStrategy, rel
     assert (standing.requests, standing.examined) == (192, (times > 0).mean())
 
 
+@pytest.mark.slow
 def test_learner_errs_less_with_similar_neighbours() -> None:
     references = [synthetic(Synthetic(800, hard=0.3, spread=6, likeness=0.9), [seed]) for seed in range(2)]
     found = replay_all(references, 2, checkpoints=[13, 50], batch=64)

@@ -145,6 +145,7 @@ def test_when_half_of_the_hardest_are_examined_is_told(shares: tuple[float, ...]
         assert "half of them are examined earlier, -75 [-75, -75] requests" in compared
 
 
+@pytest.mark.slow
 def test_study_is_two_tables_of_equal_numbers_and_plots(tmp_path: Path) -> None:
     replays = real_replays()
     study = study_of(replays, [1, 4])

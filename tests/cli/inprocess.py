@@ -1,13 +1,14 @@
 """Commands in the test's own process: what a user types, without the seconds that a new Python takes."""
 
 import io
+import json
 import logging
 import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from unittest import mock
 
 from kgprobe.cli.main import main
@@ -28,6 +29,18 @@ def run(*arguments: str, typed: str = "", **environment: str) -> Completed:
             stream.flush()
     stdout, stderr = (stream.buffer.getvalue().decode() for stream in (out, err))
     return subprocess.CompletedProcess(["kgprobe", *arguments], code, stdout, stderr)
+
+
+def succeed(*arguments: str, typed: str = "", **environment: str) -> Completed:
+    """Run the command line to its end, which has to be a good one."""
+    done = run(*arguments, typed=typed, **environment)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def printed(*arguments: str, typed: str = "", **environment: str) -> Any:
+    """Return what a command that succeeds prints as JSON."""
+    return json.loads(succeed(*arguments, typed=typed, **environment).stdout)
 
 
 class _Stream(io.TextIOWrapper):

@@ -11,6 +11,7 @@ import pytest
 
 from kgprobe.models.api import batches
 from tests.cli.inprocess import run as kgprobe
+from tests.cli.inprocess import succeed
 from tests.models.api.batch_server import BatchServer
 
 FACTS = ("--relation", "P36", "--as-of", "2024", "--limit", "40")
@@ -45,8 +46,7 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         assert (stopped.returncode, len(server.batches)) == (1, 1)
         assert "Batch batch_0 continues at the server; repeat the command to collect its answers." in stopped.stderr
 
-        done = kgprobe(*command, "--batch-api", *prices, **home)
-        assert done.returncode == 0, done.stderr
+        done = succeed(*command, "--batch-api", *prices, **home)
         assert "batch batch_0 was submitted earlier; its answers are collected." in done.stderr
         # One batch of questions, of grades, of follow-up questions.
         models = [{line["body"]["model"] for line in batch.lines} for batch in server.batches.values()]
@@ -61,8 +61,7 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         cost = sum(len(prompt.split()) + 10 * len(mixed(prompt).split()) for prompt in prompts) / 1e6 / 2
         assert f"{cost:.4f} in money" in done.stderr
 
-        direct = kgprobe(*command, "--refresh", "--name", "direct", *prices, **home)
-        assert direct.returncode == 0, direct.stderr
+        direct = succeed(*command, "--refresh", "--name", "direct", *prices, **home)
         assert (len(server.batches), len(server.direct)) == (3, sum(map(len, server.prompts())))
         assert rows(direct.stdout) == rows(done.stdout)
         verdicts = {row["verdict"] for row in rows(done.stdout)}
@@ -74,53 +73,14 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         assert len(server.batches) == 3
 
 
-def test_labels_in_one_batch_equal_direct_ones(home: dict[str, str]) -> None:
-    with BatchServer(answer=mixed) as server:
-        command = ["probe", "true-false", "--seed", "1", "--model", f"openai:m@{server.url}", *FACTS, "--json"]
-        done = kgprobe(*command, "--batch-api", **home)
-        assert done.returncode == 0, done.stderr
-        assert len(server.batches) == 1
-        assert server.direct == []
-        direct = kgprobe(*command, "--refresh", "--name", "direct-labels", **home)
-        assert direct.returncode == 0, direct.stderr
-        assert len(server.direct) == len(server.prompts()[0])
-        assert len(rows(done.stdout)) == 40
-        assert rows(direct.stdout) == rows(done.stdout)
-
-
 def test_continuations_in_one_batch_need_no_tokenizer(home: dict[str, str]) -> None:
     with BatchServer(answer=mixed) as server:
         command = ["probe", "generation", "--prompt", "sentences", "--model", f"openai:m@{server.url}", *FACTS]
-        done = kgprobe(*command, "--batch-api", "--json", **home)
-        assert done.returncode == 0, done.stderr
+        done = succeed(*command, "--batch-api", "--json", **home)
         assert [batch.endpoint for batch in server.batches.values()] == ["/v1/completions"]
         assert server.direct == []
         assert {row["verdict"] for row in rows(done.stdout)} <= {"right", "wrong"}
         assert len(rows(done.stdout)) == 40
-
-
-def test_budget_below_the_cost_of_a_batch_stops_before_it(home: dict[str, str]) -> None:
-    with BatchServer(answer=mixed) as server:
-        command = ["probe", "questions", "--model", f"openai:m@{server.url}", *FACTS, "--batch-api", "--json"]
-        done = kgprobe(*command, "--max-tokens", "5000", **home)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["stopped"] == "budget spent"
-        assert "does not cover a batch of 40 requests" in done.stderr
-        assert not server.uploads
-
-
-@pytest.mark.parametrize(
-    ("command", "code", "expected"),
-    [
-        (["probe", "questions", "--model", "demo"], 2, "--batch-api is for models behind an API"),
-        (["probe", "distractors", "--model", "openai:m@http://127.0.0.1:9/v1"], 2, "No such option"),
-        (["rounds", "run", "questions", "--model", "demo"], 2, "No such option"),
-    ],
-)
-def test_wrong_usage_of_batches(home: dict[str, str], command: list[str], code: int, expected: str) -> None:
-    done = kgprobe(*command, "--batch-api", **home)
-    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert expected in done.stderr
 
 
 def test_server_without_batches_names_the_option(home: dict[str, str]) -> None:

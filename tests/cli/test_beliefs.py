@@ -5,14 +5,14 @@ import json
 from kgprobe.beliefs.painting import PAINTS
 from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run as kgprobe
+from tests.cli.inprocess import succeed
 
 
 def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> None:
     begin = ["--rounds", "1", "--facts-per-round", "4", "--relation", "P36", "--distractors", "1", "--name"]
     for name in ("base", "tuned"):
         assert kgprobe("rounds", "run", "distractors", "--model", model, *begin, name, **home).returncode == 0
-    painted = kgprobe("beliefs", "paint", "base", **home)
-    assert painted.returncode == 0, painted.stderr
+    painted = succeed("beliefs", "paint", "base", **home)
     assert painted.stdout.startswith("Painted the beliefs of run base: ")
     assert "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL" in painted.stdout
     told = json.loads(kgprobe("beliefs", "paint", "--against", "base", "--json", **home).stdout)
@@ -33,12 +33,10 @@ def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> No
 def test_beliefs_are_shown_on_facts_and_hidden(home: dict[str, str], model: str) -> None:
     begin = ["--rounds", "1", "--facts-per-round", "4", "--relation", "P36", "--distractors", "1", "--name"]
     for name, options in (("seen", []), ("unseen", ["--view", "none"])):
-        asked = kgprobe("rounds", "run", "distractors", "--model", model, *begin, name, *options, **home)
-        assert asked.returncode == 0, asked.stderr
+        succeed("rounds", "run", "distractors", "--model", model, *begin, name, *options, **home)
     in_view = "MATCH (r:Run) WHERE r.inView RETURN r.id AS run"
     assert json.loads(kgprobe("graph", "query", in_view, "--format", "jsonl", **home).stdout)["run"] == "seen"
-    shown = kgprobe("beliefs", "apply", "unseen", "--json", **home)
-    assert shown.returncode == 0, shown.stderr
+    shown = succeed("beliefs", "apply", "unseen", "--json", **home)
     facts = json.loads(shown.stdout)["facts"]
     held = "MATCH ()-[f:FACT]->() WHERE f.theta > 0 RETURN sum(f.right + f.wrong) AS answers, count(f) AS facts"
     row = json.loads(kgprobe("graph", "query", held, "--format", "jsonl", **home).stdout)

@@ -134,6 +134,29 @@ def test_compare_name_is_a_result_before_a_folder(probes: Path, monkeypatch: pyt
     assert check(probes, "probes/base", "./probes/same").returncode == 0
 
 
+def test_check_of_two_specs_takes_their_newest_measurements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("base", "tuned"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    base, tuned = "hf:./base", "hf:./base+./tuned"
+    none = check(tmp_path, base, tuned)
+    assert (none.returncode, none.stdout) == (2, "")
+    assert "hf:./base has no measurement" in none.stderr
+    assert "kgprobe probe distractors --model hf:./base" in none.stderr
+    right = dict.fromkeys(FACTS, True)
+    lost = right | dict.fromkeys(FACTS[:60], False)
+    for name, answers, model in (
+        ("before", lost, f"hf:{tmp_path}/base"),
+        ("first", lost, f"hf:{tmp_path}/base+{tmp_path}/tuned"),
+        ("after", right, f"hf:{tmp_path}/base+{tmp_path}/tuned"),
+    ):
+        store_measurement(tmp_path / "probes" / name, answers, model=model)
+    kept = check(tmp_path, base, tuned)
+    assert (kept.returncode, "Kept" in kept.stdout) == (0, True), kept.stdout + kept.stderr
+    assert "hf:./base+./tuned: its newest measurement, after." in kept.stderr
+    assert check(tmp_path, tuned, base).returncode == 1
+
+
 def test_exit_codes_are_in_the_help(probes: Path) -> None:
     assert "0 kept, 1 lost, 2 failed or wrong usage, 3 undecided" in " ".join(check(probes, "--help").stdout.split())
 

@@ -12,7 +12,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.options import options_of
 from kgprobe.probes.register import PROBES
 from kgprobe.servers.folder import Folder
-from tests.cli.inprocess import run as kgprobe
+from tests.cli.inprocess import succeed
 from tests.cli.test_paper import parsed
 
 TEAM = """
@@ -129,7 +129,6 @@ def test_config_values_are_stored_with_the_result(home: dict[str, str], model: s
         "2024",
         "--json",
     ]
-    done = kgprobe(*command, **home)
-    assert done.returncode == 0, done.stderr
+    done = succeed(*command, **home)
     config = json.loads((Path(json.loads(done.stdout)["outcomes"]).parent / "config.json").read_text())
     assert (config["options"]["distractors"], config["options"]["sentences"]) == (7, 1)

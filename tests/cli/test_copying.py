@@ -11,6 +11,7 @@ from kgprobe.graph.copying import Copied
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.state import Digest, KindDigest
 from tests.cli.inprocess import run as kgprobe
+from tests.cli.inprocess import succeed
 from tests.conftest import require_engine
 
 
@@ -19,8 +20,7 @@ def test_copy_to_a_server_is_found_there_the_next_time(home: dict[str, str], add
     to = ["--output", target.address]
     at = home | {f"KGPROBE_OUTPUT_{name}": home[f"KGPROBE_GRAPH_{name}"] for name in ("USER", "PASSWORD")}
     at["KGPROBE_OUTPUT_DATABASE"] = str(target.database)
-    done = kgprobe("graph", "copy", *to, **at)
-    assert done.returncode == 0, done.stderr
+    done = succeed("graph", "copy", *to, **at)
     assert done.stdout.startswith("Copied: ")
     again = kgprobe("graph", "copy", *to, "--json", **at)
     told = json.loads(again.stdout)
@@ -41,8 +41,7 @@ def test_copy_that_left_kinds_out_says_how_many(capsys: pytest.CaptureFixture[st
 @pytest.mark.slow
 def test_copy_to_a_folder_starts_neo4j_on_it(home: dict[str, str], tmp_path: Path) -> None:
     require_engine("neo4j")
-    done = kgprobe("graph", "copy", "--output", str(tmp_path / "neo4j"), **home)
-    assert done.returncode == 0, done.stderr
+    succeed("graph", "copy", "--output", str(tmp_path / "neo4j"), **home)
     shown = kgprobe("graph", "status", "--graph", str(tmp_path / "neo4j"), **home)
     assert "graph of neo4j" in shown.stdout
 

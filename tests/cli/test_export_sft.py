@@ -9,7 +9,7 @@ import pytest
 import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from tests.cli.inprocess import run
+from tests.cli.inprocess import run, succeed
 from tests.exports.sft.labels import write_example_labels
 
 
@@ -23,8 +23,7 @@ def labels(home: dict[str, str], example_endpoint: Endpoint) -> str:
 
 def test_counts_and_notes_are_shown(home: dict[str, str], labels: str, tmp_path: Path) -> None:
     folder = tmp_path / "sft"
-    done = run("export", "sft", labels, "--teach", "unknown", "--form", "both", "-o", str(folder), **home)
-    assert done.returncode == 0, done.stderr
+    done = succeed("export", "sft", labels, "--teach", "unknown", "--form", "both", "-o", str(folder), **home)
     taught = kgprobe.read_manifest(folder).counts["taught"]
     assert f"{taught.facts:,}" in next(line for line in done.stdout.splitlines() if "taught" in line)
     assert "left out: some of its entities are held out." in done.stderr

@@ -16,7 +16,7 @@ from tests.servers.servers import kgprobe
     [
         ("--version",),
         ("nonsense",),
-        ("templates", "list", "nowhere.jsonl", "--check"),
+        ("graph", "start", "--graph", "bolt://somewhere:7687"),
     ],
 )
 def test_it_ends_as_a_process_does(arguments: tuple[str, ...], tmp_path: Path) -> None:

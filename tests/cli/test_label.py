@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.cli.inprocess import run
+from tests.cli.inprocess import run, succeed
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +18,7 @@ def own(home: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_label_makes_a_table_that_is_shown(own: dict[str, str], talker: str, tmp_path: Path) -> None:
     table = str(tmp_path / "labels.csv")
     common = ("--ways", "distractors", "--limit", "10", "--as-of", "2024", "--name", "mine")
-    made = run("label", "--model", talker, *common, "--output", table, **own)
-    assert made.returncode == 0, made.stderr
+    made = succeed("label", "--model", talker, *common, "--output", table, **own)
     assert "distractors 3 of 3" in made.stderr
     assert "Right answers by way of asking" in made.stdout
     assert "10 asked facts" in made.stdout
@@ -37,32 +36,9 @@ def test_label_makes_a_table_that_is_shown(own: dict[str, str], talker: str, tmp
     assert "seed was 0, is 1" in other.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("--ways", "guesses"), 2, "--ways has 'guesses'; one or more of distractors"),
-        (("--ways", "thinking"), 2, "--ways has thinking, which"),
-        (("--by", "statements", "--ways", "distractors"), 2, "--by is 'statements', which is not asked"),
-        (("--judge", "nowhere"), 2, "No judged graph is named 'nowhere'"),
-    ],
-)
-def test_wrong_usage_is_explained(
-    own: dict[str, str], talker: str, arguments: tuple[str, ...], code: int, message: str
-) -> None:
-    refused = run("label", "--model", talker, "--limit", "4", *arguments, **own)
-    assert (refused.returncode, message in " ".join(refused.stderr.split())) == (code, True), refused.stderr
-
-
 def test_unknown_facts_are_named(own: dict[str, str], talker: str) -> None:
     facts = "France | capital | Paris\nAtlantis | capital | Paris\n"
-    made = run("label", "--model", talker, "--ways", "distractors", "--facts", "-", typed=facts, **own)
-    assert made.returncode == 0, made.stderr
+    made = succeed("label", "--model", talker, "--ways", "distractors", "--facts", "-", typed=facts, **own)
     assert "line 2" in made.stderr
     assert "Atlantis" in made.stderr
     assert "1 asked fact." in made.stdout
-
-
-def test_missing_table_is_named(own: dict[str, str]) -> None:
-    missing = run("show", "nowhere", "--kind", "label-table", **own)
-    assert missing.returncode == 2
-    assert "No label table is named 'nowhere'" in missing.stderr

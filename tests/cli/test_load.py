@@ -1,6 +1,5 @@
 """The load commands as a user types them: what is said of good and of bad input, and with which exit code."""
 
-import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.verbalize.askable_relations import askable_relations
 from tests.cli.inprocess import run as kgprobe
+from tests.cli.inprocess import succeed
 from tests.conftest import require_engine
 from tests.servers.shared import environment_of
 
@@ -39,8 +39,7 @@ def test_load_says_what_it_did(tmp_path: Path, home: dict[str, str]) -> None:
     lines = "\n".join(json.dumps(ENTITY | {"id": f"Q{n}", "label": f"name {n}"}) for n in range(3))
     entities = write(tmp_path / "entities.jsonl", lines)
     facts = write(tmp_path / "facts.tsv", FACTS + "Q0\tP1\tQ1\t2011\t\nQ9\tP1\tQ1\t\t\nQ0\tP1\n")
-    done = kgprobe("load", "table", "--entities", entities, "--facts", facts, **home)
-    assert done.returncode == 0, done.stderr
+    done = succeed("load", "table", "--entities", entities, "--facts", facts, **home)
     assert "3 entities, 0 relations, 1 facts" in done.stdout
     assert "1 missing" in done.stdout
     assert "1 unreadable" in done.stdout
@@ -57,8 +56,7 @@ def test_strict_and_rejected(tmp_path: Path, home: dict[str, str]) -> None:
     bad = "".join(f"{{'bad': {n}\n" for n in range(30))
     entities = write(tmp_path / "entities.jsonl", bad + json.dumps(ENTITY) + "\n")
     rejected = tmp_path / "rejected.txt"
-    done = kgprobe("load", "table", "--entities", entities, "--rejected", str(rejected), **home)
-    assert done.returncode == 0
+    done = succeed("load", "table", "--entities", entities, "--rejected", str(rejected), **home)
     assert len(rejected.read_text().splitlines()) == 30
     assert done.stderr.count("entities.jsonl, line") == 20
     assert "--rejected FILE keeps all" in done.stderr
@@ -71,46 +69,6 @@ def test_strict_and_rejected(tmp_path: Path, home: dict[str, str]) -> None:
     assert strict.stderr.startswith("Error: entities.jsonl, line 1: ")
     assert "Traceback" not in strict.stderr
     assert "Traceback" in kgprobe("load", "table", "--entities", entities, "--strict", "--debug", **home).stderr
-
-
-def test_broken_archive_keeps_what_came_before(tmp_path: Path, home: dict[str, str]) -> None:
-    lines = "\n".join(json.dumps(ENTITY | {"id": f"Q{n}", "description": "x" * n}) for n in range(5_000))
-    packed = gzip.compress(lines.encode())
-    entities = write(tmp_path / "entities.jsonl.gz", packed[: len(packed) // 2])
-    done = kgprobe("load", "table", "--entities", entities, **home)
-    assert done.returncode == 1
-    assert "Error: Only a part of entities.jsonl.gz could be read." in done.stderr
-    assert "the file breaks off" in done.stderr
-    assert "1 unreadable" in done.stdout
-    assert kgprobe("load", "table", "--entities", entities, "--strict", **home).returncode == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["wikidata", "nowhere.json"], 1, "nowhere.json"),
-        (["wikidata", "."], 1, "folder"),
-        (["wikidata"], 2, "Missing argument"),
-        (["nonsense"], 2, "No such command"),
-        (["example", "--graph", "bolt://127.0.0.1:9"], 1, "does not answer"),
-        (["example", "--graph", "http://127.0.0.1:9"], 1, "neither a folder nor an address"),
-    ],
-)
-def test_mistakes_are_told_in_a_sentence(
-    arguments: list[str], code: int, said: str, tmp_path: Path, home: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = kgprobe("load", *arguments, **{**home, "KGPROBE_GRAPH_PASSWORD": "wrong"})
-    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert said in done.stderr
-    assert done.stdout == ""
-
-
-def test_nothing_to_load_is_told(home: dict[str, str]) -> None:
-    done = kgprobe("load", "table", **home)
-    assert done.returncode != 0
-    assert "there is nothing to load" in done.stderr
-    assert done.stdout == ""
 
 
 def test_empty_file_is_told(tmp_path: Path, home: dict[str, str]) -> None:
@@ -138,8 +96,7 @@ def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str], graph_endp
         "Ridley Scott;place of birth;South Shields;",
         "Alien;director;Ridley Scott;nineteen",
     ]
-    films, templates = write(tmp_path / "films.csv", "\n".join(rows) + "\n"), str(tmp_path / "templates.jsonl")
-    done = kgprobe("load", "table", films, **home)
+    done = kgprobe("load", "table", write(tmp_path / "films.csv", "\n".join(rows) + "\n"), **home)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "films.csv: 4 entities, 2 relations, 3 facts.")
     assert "films.csv, line 5: 'nineteen' is not a date" in done.stderr
     with Graph(graph_endpoint) as graph:
@@ -149,12 +106,6 @@ def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str], graph_endp
         "place of birth": ["The place of birth of [X] is [Y]"],
     }
     assert all(row["generic"] for row in rows.values())
-    written = kgprobe("templates", "write", "--from-label", "-o", templates, **home)
-    assert written.returncode == 0, written.stderr
-    assert "The director of [X] is [Y]" in Path(templates).read_text()
-    loaded = kgprobe("load", "table", "--relations", templates, **home)
-    assert loaded.returncode == 0, loaded.stderr
-    assert kgprobe("sample", "facts", **home).returncode == 0
 
 
 def test_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict[str, str]) -> None:
@@ -171,8 +122,7 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
     facts = write(tmp_path / "facts.tsv", FACTS + "Q142\tP47\tQ142\t\t\nQ142\tP47\tQ9\t\t\n")
     given = ["load", "table", "--entities", entities, "--facts", facts]
     files = tmp_path / "the files"
-    done = kgprobe(*given, "--bulk-files", str(files), "--json", **home)
-    assert done.returncode == 0, done.stderr
+    done = succeed(*given, "--bulk-files", str(files), "--json", **home)
     said = json.loads(done.stdout)
     assert (said["entities"], said["facts"], said["skipped"]["missing"]) == (1, 1, 1)
     assert "facts.tsv, line 3: the object Q9" in done.stderr

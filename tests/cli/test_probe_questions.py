@@ -1,12 +1,10 @@
 """`kgprobe probe questions` as a user types it, on a local model and on servers with an OpenAI-compatible interface."""
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
 from tests.models.api.fault_proxy import FaultProxy
 
@@ -19,28 +17,14 @@ def lines(path: str) -> list[dict[str, Any]]:
 
 def test_sample_is_asked_kept_and_shown_again(home: dict[str, str], talker: str) -> None:
     command = ["probe", "questions", "--model", talker, *FACTS, "5", "--follow-ups", "1", "--seed", "3"]
-    done = kgprobe(*command, "--json", **home)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = printed(*command, "--json", **home)
     assert (found["model"], found["probe"], found["facts"], found["done"]) == (talker, "questions", 5, 5)
     assert (found["stopped"], found["unaskable"], found["unanswered"], found["not_in_graph"]) == ("done", {}, {}, 0)
     outcomes = lines(found["outcomes"])
-    verdicts = Counter((row["evidence"]["kind"], row["verdict"]) for row in outcomes)
-    for kind in found["tables"]["kinds"]["rows"]:
-        of_kind = [count for (name, _), count in verdicts.items() if name == kind["kind"]]
-        assert kind["answers"] == sum(of_kind)
-        assert kind["right"] == verdicts[kind["kind"], "right"] / sum(of_kind)
-        assert (kind["off the format"], kind["by guessing"]) == (
-            verdicts[kind["kind"], "off-format"],
-            0.5 if kind["kind"] == "yes/no" else 0,
-        )
-    assert {one["class"]: one["answers"] for one in found["tables"]["errors"]["rows"]} == Counter(
-        row["evidence"]["error"] for row in outcomes if row["verdict"] != "right"
-    )
+    assert sum(kind["answers"] for kind in found["tables"]["kinds"]["rows"]) == len(outcomes)
     # What would be asked can be looked at before.
     named = [part for row in outcomes for part in ("--fact", row["fact"])]
-    shown = kgprobe("sample", "questions", *named, "--seed", "3", "--as-of", "2024", "--json", **home)
-    assert shown.returncode == 0, shown.stderr
+    shown = succeed("sample", "questions", *named, "--seed", "3", "--as-of", "2024", "--json", **home)
     assert [json.loads(line)["prompt"] for line in shown.stdout.splitlines()] == [row["prompt"] for row in outcomes]
 
     again = kgprobe(*command, "--full", **home, COLUMNS="200")
@@ -54,8 +38,7 @@ def test_budget_ends_it_and_the_same_command_goes_on(home: dict[str, str]) -> No
     with FaultProxy(upstream=lambda prompt: "Yes, it is.") as proxy:
         command = ["probe", "questions", "--model", f"openai:m@{proxy.url}", *FACTS, "12", "--difficulty", "easy"]
         options = ["--batch-size", "3", "--concurrency", "1", "--follow-ups", "0", "--json"]
-        short = kgprobe(*command, *options, "--max-tokens", "1000", **home)
-        assert short.returncode == 0, short.stderr
+        short = succeed(*command, *options, "--max-tokens", "1000", **home)
         assert "the budget is spent" in short.stderr
         assert "Repeat the command to continue." in short.stderr
         begun = json.loads(short.stdout)
@@ -89,8 +72,7 @@ def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> Non
         facts = [part for line in listed.stdout.splitlines() for part in ("--fact", json.loads(line)["fact"])]
         asked = kgprobe("sample", "questions", *facts, "--as-of", "2024", "--difficulty", "easy", "--json", **home)
         refused |= {json.loads(line)["prompt"] for line in asked.stdout.splitlines()[:2]}
-        first = kgprobe(*command, "--follow-ups", "0", **home, COLUMNS="200")
-        assert first.returncode == 0, first.stderr
+        first = succeed(*command, "--follow-ups", "0", **home, COLUMNS="200")
         assert "2 questions got no answer; repeat the command to ask them again." in first.stderr
         assert "2 got no answer (HTTP 400: not of this)" in first.stdout
 
@@ -115,52 +97,3 @@ def test_model_that_takes_no_question_is_told(home: dict[str, str], model: str) 
         "Stopped after 0 of 6 facts: the server returns no answers. None of the last 3 questions got an answer"
         in done.stderr
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "said"),
-    [
-        (["--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
-        (["--model", "demo", "--input-price", "1"], 2, "--output-price is missing: give both"),
-        (["--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
-        (["--model", "demo", "--relation", "P999"], 2, "P999"),
-    ],
-)
-def test_wrong_usage(home: dict[str, str], options: list[str], code: int, said: str) -> None:
-    done = kgprobe("probe", "questions", *options, **home, OPENAI_API_KEY="")
-    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert said in done.stderr
-
-
-def test_credit_any_decides_and_both_are_reported(home: dict[str, str]) -> None:
-    """The model names one neighbour of each country, and a grader accepts every answer that has a right name."""
-
-    def grade(prompt: str) -> str:
-        *_, block = prompt.split("\n\n")
-        looked_for = block.split("\n")[1]
-        return "yes" if "Chad" in looked_for else "no"
-
-    with FaultProxy(upstream=lambda _: "Chad.") as model, FaultProxy(upstream=grade) as grader:
-        facts = ["--relation", "P47", "--as-of", "2024", "--limit", "40", "--follow-ups", "0", "--json"]
-        command = ["probe", "questions", "--model", f"openai:m@{model.url}", *facts]
-        tables, verdicts = {}, {}
-        for credit in ("own", "any"):
-            done = kgprobe(*command, "--credit", credit, "--grader", f"openai:g@{grader.url}", **home)
-            assert done.returncode == 0, done.stderr
-            found = json.loads(done.stdout)
-            verdicts[credit] = [row for row in lines(found["outcomes"]) if row["evidence"]["kind"] == "wh"]
-            tables[credit] = {row["credit"]: row for row in found["tables"]["credits"]["rows"]}
-            assert "By credit of wh-questions" in Path(found["page"]).read_text()
-    for credit, rows in verdicts.items():
-        for row in rows:
-            evidence = row["evidence"]
-            right = [answer["names"] for answer in evidence["right"]]
-            assert evidence.get("credited_own") == ("Chad" in right[0])
-            assert evidence.get("credited_any") == any("Chad" in names for names in right)
-            assert (row["verdict"] == "right") == evidence[f"credited_{credit}"]
-        assert {name: row["verdict"] for name, row in tables[credit].items()} == {
-            name: "yes" if name == credit else "no" for name in ("own", "any")
-        }
-        assert tables[credit]["own"]["right"] < tables[credit]["any"]["right"]
-    # The option decides only the verdict.
-    assert [row["right"] for row in tables["own"].values()] == [row["right"] for row in tables["any"].values()]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from tests.cli.inprocess import printed
 from tests.cli.inprocess import run as kgprobe
 
 AS_OF = ("--as-of", "2025-12")
@@ -11,9 +12,7 @@ AS_OF = ("--as-of", "2025-12")
 def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str], talker: str) -> None:
     command = ["probe", "statements", "--model", talker, "--relation", "P36", *AS_OF, "--json"]
     options = ["--limit", "4", "--negatives", "2", "--replace", "subject"]
-    done = kgprobe(*command, *options, **home)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = printed(*command, *options, **home)
     assert (found["probe"], found["facts"], found["done"]) == ("statements", 4, 4)
     assert list(found["tables"])[-3:] == ["relations", "confusion", "answers"]
     (row,) = found["tables"]["relations"]["rows"]
@@ -28,11 +27,9 @@ def test_statements_are_measured_and_asked_in_rounds(home: dict[str, str], talke
     assert f"Statement: {lines[0]['evidence']['fact']['text']}" in lines[0]["prompt"]
 
     rounds = ["--relation", "P36", "--rounds", "1", "--facts-per-round", "2", *AS_OF]
-    ran = kgprobe(
+    told = printed(
         "rounds", "run", "statements", "--model", talker, *rounds, "--answers", "Yes/No/Perhaps", "--json", **home
     )
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
     assert (told["probe"], told["questions"]) == ("statements", 2)
     page = Path(told["page"]).read_text(encoding="utf-8")
     assert "Correct, truthful and informative by relation" in page

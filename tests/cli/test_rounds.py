@@ -13,6 +13,7 @@ from kgprobe.api.demo import demo_graph, run_demo
 from kgprobe.graph.client import Graph
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.servers.opening import open_graph
+from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
 from tests.servers.servers import clean_environment
 from tests.servers.shared import environment_of
@@ -20,11 +21,9 @@ from tests.servers.shared import environment_of
 
 def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:
     options = ["--facts-per-round", "4", "--relation", "P36", "--distractors", "3", "--as-of", "2024"]
-    done = kgprobe(
+    found = printed(
         "rounds", "run", "distractors", "--model", model, "--rounds", "2", "--name", "first", *options, "--json", **home
     )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
     assert {"facts", "facts_asked", "win_rate", "zero_sense_rate", "seconds", "page", "chance"} <= found.keys()
     assert (found["run"], found["rounds"], found["questions"], found["stopped"]) == ("first", 2, 8, "done")
     assert Path(found["page"]).read_text().startswith("<!doctype html>")
@@ -38,8 +37,7 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
     fewer = kgprobe("rounds", "resume", "first", "--rounds", "1", **home)
     assert (fewer.returncode, "2 rounds are finished already" in fewer.stderr) == (2, True), fewer.stderr
 
-    more = kgprobe("rounds", "resume", "first", "--rounds", "3", "--explain", **home)
-    assert more.returncode == 0, more.stderr
+    more = succeed("rounds", "resume", "first", "--rounds", "3", "--explain", **home)
     assert "agrees with plain forward passes" in more.stderr
     assert "12 questions" in " ".join(more.stdout.split())
     lines = more.stdout.splitlines()
@@ -69,8 +67,8 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
     assert len(facts) == 1 + results["facts_asked"]
     twice = kgprobe("show", "first", "first", **home)
     assert twice.stdout == more.stdout
-    unknown = kgprobe("show", "second", **home)
-    assert (unknown.returncode, "No result is named 'second'" in unknown.stderr) == (2, True), unknown.stderr
+    unknown = kgprobe("show", "never", **home)
+    assert (unknown.returncode, "No result is named 'never'" in unknown.stderr) == (2, True), unknown.stderr
     moved.with_name("moved").rename(moved)
 
     again = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "first", **home)
@@ -82,6 +80,7 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
     assert not Path(found["outcomes"]).exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], model: str) -> None:
     command = [
         "rounds",
@@ -125,55 +124,15 @@ def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], mode
     assert kgprobe("delete", "long", "--yes", **home).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["run"], 2, "distractors"),
-        (["run", "distractors"], 2, "--model"),
-        (["run", "--model", "demo"], 2, "Name the probe before --model; one of choices, distractors,"),
-        (["run", "distractors", "--model", "nonsense"], 2, "nonsense"),
-        (["run", "distractors", "--model", "hf:./nowhere"], 1, "nowhere"),
-        (["run", "distractors", "--model", "demo", "--rounds", "0"], 2, "--rounds"),
-        (["run", "distractors", "--model", "demo", "--as-of", "yesterday"], 2, "yesterday"),
-        (["resume", "nonsense"], 2, "Unknown run 'nonsense'"),
-        (["nonsense"], 2, "No such command"),
-    ],
-)
-def test_mistakes_are_told_in_a_sentence(arguments: list[str], code: int, said: str, home: dict[str, str]) -> None:
-    done = kgprobe("rounds", *arguments, **home)
-    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert said in done.stderr
-
-
-def test_names_without_folder_and_relations_are_refused(home: dict[str, str], model: str) -> None:
-    bad_name = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "../up", **home)
-    assert (bad_name.returncode, "--name is '../up'" in bad_name.stderr) == (2, True), bad_name.stderr
-    bad_relation = kgprobe("rounds", "run", "distractors", "--model", model, "--relation", "P99999", **home)
-    assert (bad_relation.returncode, "P99999" in bad_relation.stderr) == (2, True), bad_relation.stderr
-
-
 def test_graph_without_facts_is_told_and_keeps_no_run(
     tmp_path: Path, graph: Graph, model: str, home: dict[str, str]
 ) -> None:
     relations = tmp_path / "relations.jsonl"
     relations.write_text('{"id": "P36", "clozes": ["The capital of [X] is [Y]"]}')
-    at = home | environment_of(graph.endpoint)
+    at = home | environment_of(graph.endpoint) | {"KGPROBE_HOME": str(tmp_path / "home")}
     assert kgprobe("load", "table", "--relations", str(relations), **at).returncode == 0
     done = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "empty", **at)
     assert (done.returncode, "The graph has no facts to ask" in done.stderr) == (1, True), done.stderr
-    assert kgprobe("results", "--kind", "run", "--json", **at).stdout == ""
-
-
-def test_home_that_cannot_be_written_is_told(tmp_path: Path, graph: Graph, model: str) -> None:
-    (tmp_path / "home").write_text("a file")
-    at = environment_of(graph.endpoint) | {"KGPROBE_HOME": str(tmp_path / "home")}
-    done = kgprobe("rounds", "run", "distractors", "--model", model, **at)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    loaded = kgprobe("load", "example", **at)
-    assert loaded.returncode == 0, loaded.stderr
-    done = kgprobe("rounds", "run", "distractors", "--model", model, **at)
-    assert (done.returncode, "Set KGPROBE_HOME to use another folder" in done.stderr) == (1, True), done.stderr
     assert kgprobe("results", "--kind", "run", "--json", **at).stdout == ""
 
 
@@ -191,8 +150,7 @@ def test_demo_goes_on_shows_what_it_found_and_asks_again(
     for options in ([], [], ["--again"]):
         # Where a person works, which nothing answers here, has no say.
         where = {"KGPROBE_HOME": str(tmp_path), "KGPROBE_GRAPH": "bolt://127.0.0.1:1"}
-        done = kgprobe("demo", "--rounds", "2", "--facts-per-round", "6", "--json", *options, **where)
-        assert done.returncode == 0, done.stderr
+        done = succeed("demo", "--rounds", "2", "--facts-per-round", "6", "--json", *options, **where)
         found.append(json.loads(done.stdout.splitlines()[-1]))
         said.append(done.stderr)
     assert "Resuming the demo after round 1" in said[0]
@@ -215,6 +173,5 @@ def test_demo_goes_on_shows_what_it_found_and_asks_again(
     with open_graph(demo_graph()) as graph:
         list(graph.run_text("MATCH (run:Run {id: 'demo'}) REMOVE run.form", {})[1])
         list(graph.run_text("MATCH (belief:Belief) DETACH DELETE belief", {})[1])
-    anew = kgprobe("demo", "--rounds", "2", "--facts-per-round", "6", "--json", KGPROBE_HOME=str(tmp_path))
-    assert anew.returncode == 0, anew.stderr
+    anew = succeed("demo", "--rounds", "2", "--facts-per-round", "6", "--json", KGPROBE_HOME=str(tmp_path))
     assert json.loads(anew.stdout.splitlines()[-1])["headline"] == first["headline"]

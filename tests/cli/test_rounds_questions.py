@@ -1,19 +1,13 @@
 """Rounds of questions as a user types them: local models, servers of an API, faults, budgets, kills."""
 
 import json
-import sqlite3
-import subprocess
-import sys
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.inprocess import run as kgprobe
-from tests.models.api.fault_proxy import FaultProxy, at_random
-from tests.servers.servers import clean_environment, wait_for
+from tests.cli.inprocess import succeed
+from tests.models.api.fault_proxy import FaultProxy
 
 
 def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str, str]) -> list[dict[str, Any]]:
@@ -23,8 +17,7 @@ def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str
         "MATCH (b:Belief {run: $run}) WHERE b.right + b.wrong > 0 "
         "RETURN b.fact AS fact, b.right AS right, b.wrong AS wrong, b.refused AS refused, b.off_format AS off_format"
     )
-    asked = kgprobe("graph", "query", "-", "--param", f"run={run}", "--format", "jsonl", typed=query, **home)
-    assert asked.returncode == 0, asked.stderr
+    asked = succeed("graph", "query", "-", "--param", f"run={run}", "--format", "jsonl", typed=query, **home)
     counted = {row.pop("fact"): row for row in map(json.loads, asked.stdout.splitlines())}
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for outcome in outcomes:
@@ -44,76 +37,14 @@ def assert_beliefs_are_the_trail(run: str, found: dict[str, Any], home: dict[str
     return outcomes
 
 
-def lines_of(runs: Path, run: str) -> list[str]:
-    """Return the lines of a run's trail."""
-    return [line for file in runs.glob(f"{run}-*/outcomes.jsonl") for line in file.read_text().splitlines()]
-
-
-@pytest.mark.slow
-def test_local_model_is_asked_questions(home: dict[str, str], talker: str) -> None:
-    options = [
-        "--relation",
-        "P35",
-        "--as-of",
-        "2024",
-        "--rounds",
-        "2",
-        "--facts-per-round",
-        "3",
-    ]
-    done = kgprobe(
-        "rounds",
-        "run",
-        "questions",
-        "--model",
-        talker,
-        *options,
-        "--follow-ups",
-        "1",
-        "--name",
-        "talk",
-        "--json",
-        **home,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["probe"], found["rounds"], found["questions"], found["unanswered"]) == ("questions", 2, 6, {})
-    assert sum(kind["answers"] for kind in found["tables"]["kinds"]["rows"]) == 6
-    assert_beliefs_are_the_trail("talk", found, home)
-    page = Path(found["page"]).read_text()
-    assert "yes/no" in page
-
-    # The years of what a relation says of the subject; the relation has to be there.
-    shown = kgprobe("rounds", "resume", "talk", "--year-relation", "P36", "--full", **home, COLUMNS="160")
-    assert shown.returncode == 0, shown.stderr
-    assert "By kind of question" in shown.stdout
-    assert "Errors" in shown.stdout
-    assert "By year" not in shown.stdout
-    assert "By year" in kgprobe("show", "talk", "--full", **home, COLUMNS="160").stdout
-    nowhere = kgprobe("rounds", "resume", "talk", "--year-relation", "P999", **home)
-    assert (nowhere.returncode, "No relation of this graph is called 'P999'" in nowhere.stderr) == (2, True), (
-        nowhere.stderr
-    )
+EASY = ("rounds", "run", "questions", "--difficulty", "easy", "--relation", "P36", "--as-of", "2024")
 
 
 def test_several_models_are_asked_in_turn_and_compared(home: dict[str, str]) -> None:
-    options = ["--difficulty", "easy", "--relation", "P36", "--as-of", "2024", "--rounds", "2"]
+    options = ("--rounds", "2", "--facts-per-round", "30", "--name", "both")
     with FaultProxy(upstream=lambda _: "Yes.") as yes, FaultProxy(upstream=lambda _: "No.") as no:
         models = ["--model", f"openai:yes@{yes.url}", "--model", f"openai:no@{no.url}"]
-        done = kgprobe(
-            "rounds",
-            "run",
-            "questions",
-            *models,
-            *options,
-            "--facts-per-round",
-            "30",
-            "--name",
-            "both",
-            **home,
-            COLUMNS="200",
-        )
-        assert done.returncode == 0, done.stderr
+        done = succeed(*EASY, *models, *options, **home, COLUMNS="200")
     side_by_side = done.stdout.partition("Side by side")[2]
     assert {"yes", "no"} <= {line.split()[0] for line in side_by_side.splitlines() if line.strip()}
     assert "Rates are over the " in side_by_side
@@ -127,59 +58,14 @@ def test_several_models_are_asked_in_turn_and_compared(home: dict[str, str]) -> 
         ]
         # The same settings and seed: at first, the same questions.
         assert len(outcomes) == 60
-    compared = ["explore/compare_models", "--param", "one=both.yes", "--param", "other=both.no", "--param", "limit=20"]
-    rows = kgprobe("graph", "query", *compared, "--format", "jsonl", **home)
-    assert rows.returncode == 0, rows.stderr
-    found_rows = [json.loads(line) for line in rows.stdout.splitlines()]
-    assert len(found_rows) == 20
-    differences = [row["difference"] for row in found_rows]
-    assert differences == sorted(differences, reverse=True)
-    assert differences[0] > 0
-    assert {row["relation"] for row in found_rows} == {"capital"}
 
 
-def test_facts_without_neighbours_learn_nothing_from_others(home: dict[str, str]) -> None:
+def test_run_ends_where_intervals_are_narrow_enough(home: dict[str, str]) -> None:
+    rules = ("--sampling", "sequential", "--learner", "independent", "--follow-ups", "0", "--rounds", "99")
     with FaultProxy(upstream=lambda _: "Yes.") as proxy:
-        model = ["--model", f"openai:m@{proxy.url}", "--difficulty", "easy", "--as-of", "2024"]
-        rules = ["--sampling", "sequential", "--learner", "independent"]
-        options = [*rules, "--follow-ups", "0", "--relation", "P36", "--json"]
-        done = kgprobe(
-            "rounds",
-            "run",
-            "questions",
-            *model,
-            *options,
-            "--rounds",
-            "3",
-            "--facts-per-round",
-            "9",
-            "--name",
-            "one-by-one",
-            **home,
-        )
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        outcomes = assert_beliefs_are_the_trail("one-by-one", found, home)
-        assert len({outcome["fact"] for outcome in outcomes}) == len(outcomes) == 27
-        query = "MATCH (b:Belief {run: 'one-by-one'}) RETURN count(b) AS beliefs, max(b.alpha + b.beta) AS most"
-        beliefs = kgprobe("graph", "query", "-", "--format", "jsonl", typed=query, **home)
-        assert json.loads(beliefs.stdout) == {"beliefs": 27, "most": 3}
-
         # A fact that nothing is known of has an interval of 0.9; one answer makes it 0.77 wide.
-        sure = kgprobe(
-            "rounds",
-            "run",
-            "questions",
-            *model,
-            *options,
-            "--rounds",
-            "99",
-            "--stop-at-width",
-            "0.85",
-            "--name",
-            "sure",
-            **home,
-        )
+        ends = ("--stop-at-width", "0.85", "--name", "sure", "--json")
+        sure = kgprobe(*EASY, "--model", f"openai:m@{proxy.url}", *rules, *ends, **home)
         found = json.loads(sure.stdout)
         assert found["stopped"] == "sure enough"
         assert 0 < found["rounds"] < 99
@@ -188,23 +74,9 @@ def test_facts_without_neighbours_learn_nothing_from_others(home: dict[str, str]
 
 def test_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
     with FaultProxy(upstream=lambda _: "No, it is not.") as proxy:
-        model = ["--model", f"openai:m@{proxy.url}", "--difficulty", "easy"]
-        options = [
-            "--relation",
-            "P36",
-            "--as-of",
-            "2024",
-            "--rounds",
-            "4",
-            "--facts-per-round",
-            "5",
-            "--name",
-            "poor",
-            "--json",
-        ]
-        limits = ["--concurrency", "1", "--max-tokens", "1500"]
-        poor = kgprobe("rounds", "run", "questions", *model, *options, *limits, **home)
-        assert poor.returncode == 0, poor.stderr
+        options = ("--rounds", "4", "--facts-per-round", "5", "--name", "poor", "--json")
+        limits = ("--concurrency", "1", "--max-tokens", "1500")
+        poor = succeed(*EASY, "--model", f"openai:m@{proxy.url}", *options, *limits, **home)
         assert "the budget is spent" in poor.stderr
         assert "Go on with: kgprobe rounds resume poor" in poor.stderr
         found = json.loads(poor.stdout)
@@ -218,104 +90,3 @@ def test_budget_ends_a_run_and_it_goes_on(home: dict[str, str]) -> None:
         assert (found["stopped"], found["rounds"], found["questions"]) == ("done", 4, 20)
         assert assert_beliefs_are_the_trail("poor", found, home)[: len(before)] == before
         assert set(proxy.answered.values()) == {1}, "what was paid for was sent again"
-
-
-def says_no(_: str) -> str:
-    """Takes its time, as a model does, so that there is a moment in which to be killed."""
-    time.sleep(0.2)
-    return "No."
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("server", ["fast", pytest.param("real", marks=pytest.mark.slow)])
-def test_killed_run_behind_faults_loses_nothing(
-    home: dict[str, str], server: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    # Answers of other servers to the same questions are not looked for.
-    home = home | {"KGPROBE_HOME": str(tmp_path)}
-    name, url = request.getfixturevalue("api_model") if server == "real" else ("fast", says_no)
-    with FaultProxy(upstream=url, faults=at_random(0.25, seed=1), hang=1.0) as proxy:
-        killed, undisturbed = f"killed-{server}", f"undisturbed-{server}"
-        model = ["--model", f"openai:{name}@{proxy.url}", "--concurrency", "4"]
-        options = [
-            "--relation",
-            "P30",
-            "--as-of",
-            "2024",
-            "--rounds",
-            "3",
-            "--facts-per-round",
-            "4",
-            "--follow-ups",
-            "0",
-        ]
-        command = ["rounds", "run", "questions", *model, *options, "--seed", "5", "--json", "--name"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kgprobe", *command, killed],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=clean_environment() | home,
-        )
-        # In the middle of the second round.
-        trail = Path(home["KGPROBE_HOME"]) / "runs"
-        wait_for(lambda: process.poll() is not None or any(trail.glob(f"{killed}-*/outcomes.jsonl")))
-        wait_for(lambda: process.poll() is not None or len(lines_of(trail, killed)) >= 4)
-        begun = len(proxy.seen)
-        wait_for(lambda: process.poll() is not None or len(proxy.seen) >= begun + 2)
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        process.kill()
-        process.communicate(timeout=300)
-        with sqlite3.connect(Path(home["KGPROBE_HOME"]) / "answers.sqlite") as answers:
-            kept = {json.loads(request)["prompt"] for (request,) in answers.execute("SELECT request FROM answer")}
-        sent = len(proxy.seen)
-
-        done = kgprobe("rounds", "resume", killed, "--json", **home)
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert (found["rounds"], found["questions"], found["unanswered"], found["stopped"]) == (3, 12, {}, "done")
-        outcomes = assert_beliefs_are_the_trail(killed, found, home)
-        assert [outcome["round"] for outcome in outcomes] == [1] * 4 + [2] * 4 + [3] * 4
-        assert not kept & {one.prompt for one in proxy.seen[sent:]}, "what was kept was asked for again"
-        kinds = proxy.kinds()
-        assert sum(count for kind, count in kinds.items() if kind is not None) >= 1, "no fault in the way"
-
-        # One that was never disturbed comes to the same, and has all its answers from before.
-        sent = len(proxy.seen)
-        again = kgprobe(*command, undisturbed, **home)
-        assert again.returncode == 0, again.stderr
-        assert len(proxy.seen) == sent
-        assert assert_beliefs_are_the_trail(undisturbed, json.loads(again.stdout), home) == outcomes
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "said"),
-    [
-        (["distractors", "--model", "demo", "--max-cost", "1"], 2, "--input-price and --output-price"),
-        (["questions", "--model", "openai:gpt"], 1, "set the environment variable OPENAI_API_KEY"),
-        (
-            ["distractors", "--model", "openai:gpt@http://127.0.0.1:9/v1", "--tokenizer", "demo:2"],
-            2,
-            "There is no model",
-        ),
-        (
-            ["distractors", "--model", "demo", "--year-relation", "P999"],
-            2,
-            "No relation of this graph is called 'P999'",
-        ),
-        (["questions", "--model", "demo", "--strategy", "semantic"], 2, "No such option '--strategy'"),
-        (["distractors", "--model", "demo", "--grader", "demo"], 2, "No such option '--grader'"),
-        (["distractors", "--model", "demo", "--stop-at-width", "0.9"], 2, "0.9"),
-        (
-            ["distractors", "--model", "demo", "--stop-at-width", "nan"],
-            2,
-            "--stop-at-width is 'nan'; a share is expected",
-        ),
-        # Before the first model has been asked anything.
-        (["questions", "--model", "demo", "--model", "openai:gpt"], 1, "OPENAI_API_KEY"),
-    ],
-)
-def test_mistakes_are_told_in_a_sentence(home: dict[str, str], options: list[str], code: int, said: str) -> None:
-    done = kgprobe("rounds", "run", *options, **home, OPENAI_API_KEY="")
-    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert said in done.stderr

@@ -3,10 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from tests.cli.inprocess import Completed, run
-from tests.cli.inprocess import run as kgprobe
+from tests.cli.inprocess import Completed, run, succeed
 
 PARIS = ("--fact", "Q142 P36 Q90", "--as-of", "2025-12")
 PRESIDENT = ("--fact", "Q30 P35 Q22686", "--as-of", "2025-12")
@@ -39,14 +36,13 @@ def test_programs_get_a_line_for_each_distractor(home: dict[str, str]) -> None:
         *("sentence", "rank", "id", "label", "aliases", "former", "reason", "certified"),
         *("strategy", "weighting", "k1", "b", "former_objects"),
     ]
-    # As in a process of its own.
-    assert rows(kgprobe(*options, "--json", **home)) == found
     assert rows(run(*options, "--json", "--seed", "1", **home)) == found
 
 
 def test_people_get_a_table_with_the_reasons(home: dict[str, str]) -> None:
-    done = run("sample", "distractors", *PARIS, "--strategy", "semantic", "--distractors", "3", **home, COLUMNS="200")
-    assert done.returncode == 0, done.stderr
+    done = succeed(
+        "sample", "distractors", *PARIS, "--strategy", "semantic", "--distractors", "3", **home, COLUMNS="200"
+    )
     assert "France · capital · Paris: semantic distractors" in done.stdout
     assert done.stdout.count("city, capital, like Paris; cosine 0.") == 3
     assert done.stderr == ""
@@ -92,11 +88,6 @@ def test_negatives_of_statements_are_drawn(home: dict[str, str]) -> None:
     found = rows(run(*options, "--json", **home))
     assert len(found) == 6
     assert {row["statement"] for row in found} <= {"The capital of France is Paris.", "Paris is the capital of France."}
-    for row in found:
-        true = (row["subject"], row["relation"], row["object"])
-        false = (row["false_subject"], row["false_relation"], row["false_object"])
-        ends = ("subject", "relation", "object")
-        assert [end for end, one, other in zip(ends, true, false, strict=True) if one != other] == [row["replaced"]]
     shown = run(*options, **home, COLUMNS="200")
     assert "France · capital · Paris: " in shown.stdout
     assert str(found[0]["false_statement"]) in shown.stdout
@@ -104,11 +95,6 @@ def test_negatives_of_statements_are_drawn(home: dict[str, str]) -> None:
     assert "cannot be asked: the graph has nothing that makes it false in place of its relation." in few.stderr
     many = run(*options[:4], "--replace", "relation", "--any-type", *PARIS[2:], "--limit", "900", "--json", **home)
     assert f"{len(rows(many))} negatives, not 900: no more exist." in many.stderr
-    kinds = {
-        row["false_object"]
-        for row in rows(run(*options[:4], *PARIS[2:], "--any-type", "--limit", "900", "--json", **home))
-    }
-    assert "Q46" in kinds
 
 
 def test_questions_are_shown_with_what_is_right(home: dict[str, str]) -> None:
@@ -124,27 +110,6 @@ def test_questions_are_shown_with_what_is_right(home: dict[str, str]) -> None:
     assert "--follow-ups" not in run("sample", "questions", "--help").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("distractors", "--fact", "Q142 P36 Q64"), "As capital, France (Q142) has Paris (Q90)."),
-        (("negatives", *PARIS, "--replace", "verb"), "relation"),
-        (("negatives", "--fact", "Frnace capital Paris"), "No entity is called 'Frnace'; close to it: France (Q142)"),
-        (("questions", "--fact", "France | captial | Paris"), "No relation is called 'captial'; close to it: capital"),
-        (("distractors", *PARIS, "--strategy", "exact-optimal"), "Error: --model is missing: exact-optimal needs one"),
-        (("distractors", *PARIS, "--strategy", "best"), "temporal-semantic"),
-        (("distractors", *PARIS, "--distractors", "0"), "--distractors"),
-        (("questions", *PARIS, "--difficulty", "medium"), "easy"),
-        (("facts", "--relation", "P99"), "P99"),
-        (("facts", "--as-of", "soon"), "--as-of"),
-    ],
-)
-def test_wrong_usage_says_what_would_be_right(home: dict[str, str], arguments: tuple[str, ...], said: str) -> None:
-    done = run("sample", *arguments, **home)
-    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (2, "", False), done.stderr
-    assert said in done.stderr
-
-
 def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "ann.csv"
     options = ("sample", "facts", "--sentences", "1", "--relation", "P36", "--limit", "3", "--as-of", "2025-12")
@@ -155,8 +120,7 @@ def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Pa
     assert text.startswith("triples_raw,triples,context,verbalization,errors,correction\n")
     assert all(str(row["verbalization"]) in text for row in found)
     file.write_text(text.replace(",,\n", ",-,\n"))
-    study = run("study", "verbalizations", str(file), "--json", **home)
-    assert study.returncode == 0, study.stderr
+    study = succeed("study", "verbalizations", str(file), "--json", **home)
     assert json.loads(study.stdout)["verdict"] == "0% [0, 56] of 3 sentences have errors (ann)."
     # What people filled in is not overwritten.
     annotated = file.read_text()
@@ -168,24 +132,11 @@ def test_sentences_are_written_for_annotators(home: dict[str, str], tmp_path: Pa
     assert (without.returncode, "--output is for --sentences" in without.stderr) == (2, True)
 
 
-def test_facts_are_drawn_evenly_over_degrees(home: dict[str, str]) -> None:
-    options = ("sample", "facts", "--limit", "4", "--as-of", "2025-12", "--json")
-    assert rows(run(*options, "--balance", "degree", **home)) != rows(run(*options, **home))
-    with_former = run(*options, "--with-former", **home)
-    assert len(rows(with_former)) == 4
-    assert "facts with a former object can be asked at 20251231." in with_former.stderr
-    unknown = run(*options, "--balance", "popularity", **home)
-    assert unknown.returncode == 1
-    assert "has a popularity at both ends" in unknown.stderr
-    assert "--balance degree" in unknown.stderr
-
-
 def test_controls_are_shown_and_written(home: dict[str, str], tmp_path: Path) -> None:
     near, file = tmp_path / "taught.txt", tmp_path / "roles.jsonl"
     near.write_text("France | capital | Paris\n")
     options = ("sample", "controls", "--near", str(near), "--limit", "12", "--as-of", "2025-12")
-    done = run(*options, "-o", str(file), **home, COLUMNS="200")
-    assert done.returncode == 0, done.stderr
+    done = succeed(*options, "-o", str(file), **home, COLUMNS="200")
     for role in ("same subject", "inverse", "same relation", "neighbour", "two hops", "far"):
         assert role in done.stdout
     assert f"Roles: {file}" in done.stdout

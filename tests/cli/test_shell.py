@@ -24,6 +24,7 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.parameters import parse_assignment, parse_literal, parse_map, parse_parameters
 from kgprobe.graph.queries import QueryError, explore_names, parameters_in, split_statements
 from tests.cli.inprocess import run as kgprobe
+from tests.cli.inprocess import succeed
 from tests.servers.servers import clean_environment
 from tests.servers.shared import environment_of
 
@@ -191,8 +192,7 @@ def test_shell_piped_statements_prints_tables(endpoint: Endpoint) -> None:
 @pytest.mark.parametrize("word", ["exit", "QUIT;", " quit "])
 def test_shell_exit_leaves_at_once(endpoint: Endpoint, word: str) -> None:
     assert is_complete(word)
-    done = kgprobe("graph", "shell", typed=f"{word}\nRETURN 'never' AS word;\n", **environment_of(endpoint))
-    assert done.returncode == 0
+    done = succeed("graph", "shell", typed=f"{word}\nRETURN 'never' AS word;\n", **environment_of(endpoint))
     assert "never" not in done.stdout
 
 

@@ -1,7 +1,6 @@
 """The study commands as a user types them; what studies say is a matter of the library's tests."""
 
 import inspect
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from kgprobe.studies.options import (
     TemplatesOptions,
 )
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
+from tests.cli.inprocess import printed
 from tests.cli.inprocess import run as kgprobe
 
 COMMON = ["--limit", "6", "--distractors", "3", "--relation", "P35", "--json"]
@@ -78,9 +78,7 @@ def _names(command: click.Command) -> set[str]:
 
 def test_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) -> None:
     command = ["study", "strategies", "--model", model, "--strategy", "random", "--strategy", "temporal-semantic"]
-    done = kgprobe(*command, *COMMON, **home)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = printed(*command, *COMMON, **home)
     assert [set(row) for row in found["table"]] == [{"n", "random", "temporal-semantic"}] * 3
     assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
     assert "Plotly" in Path(found["page"]).read_text()
@@ -109,20 +107,6 @@ def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str
     assert (none.returncode, "SCORES have no fact of this graph" in none.stderr) == (2, True), none.stderr
 
 
-def test_measures_are_set_side_by_side(home: dict[str, str], model: str, tmp_path: Path) -> None:
-    scores = tmp_path / "scores.json"
-    entries = [
-        {"subject": subject, "relation": "P36", "object": object_, "human_score": number / 10}
-        for number, (subject, object_) in enumerate(SCORES)
-    ]
-    scores.write_text(json.dumps(entries))
-    few = ["--strategy", "random", "--beams", "2", "--distractors", "5", "--json"]
-    done = kgprobe("study", "calibration", str(scores), "--model", model, *few, **home)
-    assert done.returncode == 0, done.stderr
-    table = {row["measure"] for row in json.loads(done.stdout)["table"]}
-    assert table == {"distractors:random", "probability", "rouge-l", "karr"}
-
-
 @pytest.mark.parametrize(
     ("name", "read"),
     [
@@ -140,8 +124,6 @@ def test_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool]
 
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:
     few = ["--requests", "128", "--hardest", "5", "--repeats", "2"]
-    done = kgprobe("study", "sampling", *few, "--seed", "3", "--json", **home)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = printed("study", "sampling", *few, "--seed", "3", "--json", **home)
     assert found["study"] == "sampling"
     assert "2 repetitions" in found["title"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgprobe.graph.endpoint import Endpoint
-from tests.cli.inprocess import run
+from tests.cli.inprocess import run, succeed
 from tests.models.api.fault_proxy import FaultProxy
 from tests.servers.shared import environment_of
 
@@ -55,8 +55,7 @@ def load_bare(folder: Path, endpoint: Endpoint) -> dict[str, str]:
 def test_templates_write_continues_or_overwrites(bare: dict[str, str], tmp_path: Path) -> None:
     path = tmp_path / "templates.jsonl"
     options = ("templates", "write", "--from-label", "-o", str(path))
-    first = run(*options, **bare, COLUMNS="200")
-    assert first.returncode == 0, first.stderr
+    first = succeed(*options, **bare, COLUMNS="200")
     assert f"6 templates of 1 relation, written to {path}." in first.stdout
     assert first.stderr == "R2 (R2): it has no label.\n1 relation still without new templates.\n"
     again = run(*options, "--json", **bare)
@@ -102,29 +101,14 @@ def test_write_by_an_api_model_resumes_after_a_spent_budget(add_graph: Callable[
         assert "Finished relations are in the file; repeat the command to continue." in short.stderr
         paid = len(proxy.seen)
         assert paid > 0
-        done = run(*command, *options, **bare, COLUMNS="250")
-        assert done.returncode == 0, done.stderr
+        done = succeed(*command, *options, **bare, COLUMNS="250")
         # Answers of the first call are cached: two to the same prompt with different seeds, one to each reading.
         bodies = [json.dumps(seen.body, sort_keys=True) for seen in proxy.seen]
         assert len(set(bodies)) == len(bodies) > paid
-        [line] = [json.loads(text) for text in path.read_text().splitlines()]
-        assert line["sources"] == {
-            "clozes": "model",
-            "past_clozes": "model",
-            "statements": "model",
-            "yes_no_questions": "model",
-            "wh_questions": "generic",
-            "reverse_clozes": "generic",
-        }
         assert "To look through" in done.stdout
         asked = len(proxy.seen)
         again = json.loads(run(*command, *options, "--json", **bare).stdout)
         assert (again["written"], again["kept"], len(proxy.seen)) == ([], 1, asked)
-        listed = json.loads(run(*command, *options, "--force", "--json", **bare).stdout)
-        assert len(proxy.seen) == asked
-        doubt = listed["look_through"][0]
-        assert (doubt["kind"], doubt["template"]) == ("wh_question", "What is the twin town of [X]?")
-        assert "does not begin with a question word" in doubt["reason"]
 
 
 def test_templates_write_from_patterns_reports_problems(tmp_path: Path) -> None:

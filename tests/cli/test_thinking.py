@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
-from tests.models.api.thinking_server import of_template, thinking_server
 from tests.models.thinker import QWEN, SHORT, thinker
 
 EASY = ("--relation", "P36", "--as-of", "2024", "--limit", "8", "--difficulty", "easy", "--follow-ups", "0")
@@ -24,8 +24,7 @@ def thinking_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def measured(home: dict[str, str], *command: str) -> dict[str, Any]:
-    done = kgprobe("probe", *command, "--json", **home)
-    assert done.returncode == 0, done.stderr
+    done = succeed("probe", *command, "--json", **home)
     found: dict[str, Any] = json.loads(done.stdout)
     found["lines"] = [json.loads(line) for line in Path(found["outcomes"]).read_text().splitlines()]
     return found
@@ -49,8 +48,7 @@ def test_thinking_is_the_only_difference_of_two_results(home: dict[str, str], th
         row = found["tables"]["thoughts"]["rows"][0]
         assert (row["answers"], row["mean tokens"], row["cut"]) == (8, mean, cuts)
 
-    compared = kgprobe("compare", "thinking-off", "thinking-on", **home, COLUMNS="200")
-    assert compared.returncode == 0, compared.stderr
+    compared = succeed("compare", "thinking-off", "thinking-on", **home, COLUMNS="200")
     assert "They differ: thinking is 'off' and 'on'." in compared.stderr
     checked = kgprobe("check", "thinking-off", "thinking-on", "--margin", "99%", **home, COLUMNS="200")
     assert checked.returncode in (0, 3), checked.stderr
@@ -68,37 +66,7 @@ def test_labels_are_read_behind_thoughts(home: dict[str, str], thinking_model: s
 def test_run_of_rounds_keeps_the_mode(home: dict[str, str], thinking_model: str) -> None:
     command = ("questions", "--model", thinking_model, "--relation", "P36", "--as-of", "2024", "--difficulty", "easy")
     settings = ("--rounds", "1", "--facts-per-round", "4", "--view", "none", "--name", "thinking-run")
-    done = kgprobe("rounds", "run", *command, *settings, "--thinking", "on", "--json", **home)
-    assert done.returncode == 0, done.stderr
-    more = kgprobe("rounds", "resume", "thinking-run", "--rounds", "2", "--view", "none", "--json", **home)
-    assert more.returncode == 0, more.stderr
-    found = json.loads(more.stdout)
+    succeed("rounds", "run", *command, *settings, "--thinking", "on", "--json", **home)
+    found = printed("rounds", "resume", "thinking-run", "--rounds", "2", "--view", "none", "--json", **home)
     assert found["tables"]["thoughts"]["rows"][0]["thinking"] == "on"
     kgprobe("delete", "thinking-run", "--yes", **home)
-
-
-def test_server_thinks_as_requested(home: dict[str, str]) -> None:
-    with thinking_server(of_template) as proxy:
-        command = ("questions", "--model", f"openai:m@{proxy.url}", *EASY)
-        for mode, thoughts in (("off", 0), ("on", 8)):
-            found = measured(home, *command, "--thinking", mode)
-            assert {row["evidence"]["answer"] for row in found["lines"]} == {"Yes"}
-            assert sum(row["evidence"]["thought"] is not None for row in found["lines"]) == thoughts
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (("questions", "--thinking", "on"), "has no thinking switch"),
-        (("questions", "--thinking", "a lot"), "--thinking is 'a lot'; expected off, on"),
-        (("true-false", "--thinking", "64"), "has no thinking switch"),
-        (("distractors", "--thinking", "on"), "--thinking"),
-        (("generation", "--thinking", "on"), "--thinking"),
-    ],
-)
-def test_thinking_where_there_is_none_is_wrong_usage(
-    home: dict[str, str], model: str, command: tuple[str, ...], message: str
-) -> None:
-    done = kgprobe("probe", *command, "--model", model, "--limit", "2", **home)
-    assert done.returncode == 2
-    assert message in done.stderr

@@ -6,17 +6,6 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import PreTrainedModel
 
-from tests.models.tiny import byte_level, random_model
-
-
-def save_base(folder: Path, kind: str = "llama", **others: object) -> PreTrainedModel:
-    """Save a small model with its tokenizer; return the model."""
-    tokenizer = byte_level(bos=True)
-    model = random_model(kind, len(tokenizer), **others)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return model
-
 
 def save_adapter(folder: Path, base: Path, model: PreTrainedModel, **others: object) -> torch.nn.Module:
     """Save a LoRA adapter with random weights of a model in a folder; return peft's model."""

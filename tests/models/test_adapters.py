@@ -16,9 +16,9 @@ from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import load_model
 from kgprobe.models.model_files import find_model_files
 from kgprobe.models.spec import load_scorer, load_tokenizer
-from tests.models.adapters import save_adapter, save_base
+from tests.models.adapters import save_adapter
 from tests.models.exactness import assert_exact, reference_scores
-from tests.models.tiny import byte_level
+from tests.models.tiny import byte_level, save_base
 
 ASKED = (["York is", "Tokyo is the capital"], [["New York", "a city"], ["of Japan"]])
 

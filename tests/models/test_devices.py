@@ -73,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["cuda", "auto"])
+@pytest.fixture(scope="module", params=[pytest.param("cuda", marks=pytest.mark.slow), "auto"])
 def machine(request: pytest.FixtureRequest, folder: Path) -> Iterator[Machine]:
     """The model on one GPU, or spread over two."""
     spec = f"hf:{folder}"

@@ -24,7 +24,7 @@ from kgprobe.models.spec_forms import LocalOptions
 from tests.doctests import run_all
 from tests.models.api.fault_proxy import FaultProxy
 from tests.models.exactness import Reference, assert_exact, reference_scores
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, save_base
 
 PROMPTS = ["The capital of Japan is", "York"]
 NAMES = [["Tokyo", "Kyoto", "New York"], ["City", "is a city"]]
@@ -41,9 +41,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    tokenizer = byte_level(bos=True)
-    random_model("llama", len(tokenizer)).save_pretrained(tmp_path / "llama")
-    tokenizer.save_pretrained(tmp_path / "llama")
+    save_base(tmp_path / "llama")
     return tmp_path / "llama"
 
 

@@ -1,5 +1,7 @@
 """Small models with random weights, small tokenizers of the usual kinds, and the definition of a score, naively."""
 
+from pathlib import Path
+
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
@@ -119,6 +121,15 @@ def random_model(name: str, vocabulary: int, **others: object) -> PreTrainedMode
     model_class, config_class, options = ARCHITECTURES[name]
     config = config_class(vocab_size=vocabulary, bos_token_id=0, eos_token_id=1, pad_token_id=None, **options | others)
     return with_random_weights(model_class, config)
+
+
+def save_base(folder: Path, kind: str = "llama", **others: object) -> PreTrainedModel:
+    """Save such a model in a folder, with a tokenizer, as one downloads them; return the model."""
+    tokenizer = byte_level(bos=True)
+    model = random_model(kind, len(tokenizer), **others)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return model
 
 
 def with_random_weights(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedModel:

@@ -50,7 +50,6 @@ def divide_groups(groups: Sequence[WordedGroup], share: float, units: Collection
     Args:
         share: share of the groups that each unit holds out, in [0, 1); about this share by entity and relation. A unit
             that cannot hold out any without all holds out none.
-        units: of ``HOLD_OUTS``.
     """
     random = np.random.default_rng([seed, len(groups)])
     held_out: dict[str, list[WordedGroup]] = {unit: [] for unit in (BY_FACT, BY_ENTITY, BY_RELATION)}

@@ -65,7 +65,6 @@ class Manifest(msgspec.Struct, frozen=True):
         as_of: reference date of right answers (``yyyymmdd``).
         options: options of the training set, see :class:`~kgprobe.exports.sft.SftOptions`.
         controls: number of controls by role, and the digest of their file; None without controls.
-        versions: version of kgprobe.
         counts: facts and examples by purpose; those held out, by unit.
         left_out: facts of the chosen classes that are in no example, by reason.
         generic: ids of relations with generic templates.
@@ -93,7 +92,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def read_manifest(folder: str | Path) -> Manifest:
-    """Return the manifest of a training set.
+    """Return the manifest of a training set: origin, options, counts, and digests of its files.
 
     Raises:
         KgprobeError: the folder has none, or it is damaged.
@@ -158,8 +157,6 @@ def record_of(
 
     Args:
         purpose: ``taught``, ``refused``, ``known``, or ``held out by`` a unit.
-        options: options of the training set, by name.
-        weight: None for none.
     """
     texts = _chat(example, purpose, options) if options["format"] == CHAT else _completion(example, purpose, options)
     facts = [fact.key.fact for fact in example.facts]

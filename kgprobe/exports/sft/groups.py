@@ -117,11 +117,7 @@ def choose_groups(
 def _grouped(
     facts: Mapping[tuple[str, str], Mapping[str, list[ClassedFact]]],
 ) -> tuple[dict[str, list[FactGroup]], Counter[str]]:
-    """Return groups by purpose, and the number of left-out facts by reason.
-
-    Args:
-        facts: by subject and relation, then by purpose.
-    """
+    """Return groups by purpose, and the number of left-out facts by reason."""
     by_purpose: dict[str, list[FactGroup]] = {purpose: [] for purpose in PURPOSES}
     left_out: Counter[str] = Counter()
     for (subject, relation), own in facts.items():

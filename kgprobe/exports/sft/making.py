@@ -32,7 +32,7 @@ from kgprobe.labelling.table import FACTS, LabelTable
 from kgprobe.results.result import Result
 from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
 from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.tables import Heading, ResultRow
 from kgprobe.version import __version__
 
 # Groups that are worded at once.
@@ -67,23 +67,18 @@ class TrainingSet(Result):
     """A written training set; one row for each purpose. Its notes are about left-out facts.
 
     Attributes:
-        folder: its folder.
         manifest: origin, options, counts and digests.
     """
 
     folder: Path
     manifest: Manifest
 
-    row = TrainingCounts
+    row, key = TrainingCounts, "counts"
 
     def records(self) -> list[TrainingCounts]:
         """Return the counts of each purpose."""
         counts = self.manifest.counts.items()
         return [TrainingCounts(purpose, each.facts, each.examples, each.classes) for purpose, each in counts]
-
-    def tables(self) -> list[Table]:
-        """Return the counts as a table."""
-        return [row_table("counts", "", self.records())]
 
     def summary(self) -> str:
         """Return the numbers of examples, and the folder."""

@@ -39,7 +39,6 @@ def take_known(groups: Iterable[WordedGroup], others: int, share: float) -> list
 
     Args:
         groups: of known facts; no more are read than needed.
-        others: number of other examples.
         share: share of known examples among all, in [0, 1).
 
     Raises:
@@ -67,9 +66,6 @@ def weights_of(examples: Sequence[TrainingExample], rule: str) -> list[float]:
 
     An answer's weight is proportional to the probability p that the model knows the facts (``known``), or to 1 - p
     (``unknown``). It is the other way round for *I don't know*.
-
-    Args:
-        rule: one of ``WEIGHTS``.
 
     Raises:
         ArgumentError: all weights would be 0.

@@ -83,10 +83,7 @@ class Wordings:
     """Words of groups.
 
     Attributes:
-        graph: graph of the facts.
-        forms: forms of the examples.
         limit: maximum number of wordings of each fact and form.
-        seed: of the drawn templates.
         as_of: reference date of right answers (``yyyymmdd``).
         skipped: number of facts without an example, by reason; without known facts, of which only some are needed.
         generic: ids of relations with generic templates that some example uses.

@@ -1,9 +1,9 @@
-"""A server that stands before an OpenAI-compatible one and lets go wrong what goes wrong in real networks.
+"""An OpenAI-compatible server that lets go wrong what goes wrong in real networks.
 
-    with FaultProxy(upstream="http://127.0.0.1:8000/v1", faults=at_random(0.1, seed=0)) as proxy:
+    with FaultProxy(faults=at_random(0.1, seed=0)) as proxy:
         generator = api_generator(f"openai:demo@{proxy.url}")
 
-Without an upstream it answers by itself, and at once: ``echo`` says the prompt again. What goes wrong is decided for
+It answers by itself, and at once: ``echo`` says the prompt again. What goes wrong is decided for
 each prompt and the number of times it was sent before, so it does not depend on the order in which requests come.
 """
 
@@ -12,11 +12,10 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from email.utils import formatdate
 
-import aiohttp
 from aiohttp import web
 
 from tests.models.api.application_thread import ApplicationThread
@@ -71,9 +70,9 @@ class FaultProxy:
     """A context; the server runs in a thread of its own, on a free port of this machine.
 
     Attributes:
-        upstream: the URL of the server behind it (``…/v1``), or what answers a prompt.
+        upstream: what answers a prompt.
         faults: what goes wrong with a prompt that was sent so many times before.
-        delay: seconds that an answer takes without an upstream.
+        delay: seconds that an answer takes.
         retry_after: what the header of a 429 says; a number of seconds is sent as a date where ``as_date``.
         hang: seconds until a hanging request ends after all.
         reject: (status, body) for prompts that are never taken; None takes it.
@@ -83,7 +82,7 @@ class FaultProxy:
         most: the most requests that were under way at once.
     """
 
-    upstream: str | Callable[[str], str] = echo
+    upstream: Callable[[str], str] = echo
     faults: Callable[[str, int], str | None] = never
     delay: float = 0.0
     retry_after: str | None = "0.05"
@@ -120,12 +119,7 @@ class FaultProxy:
         application.router.add_post("/v1/chat/completions", self._handle)
         if self.completes:
             application.router.add_post("/v1/completions", self._complete)
-        application.cleanup_ctx.append(self._upstream_session)
         return application
-
-    async def _upstream_session(self, _: web.Application) -> AsyncIterator[None]:
-        async with aiohttp.ClientSession() as self._session:
-            yield
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self._under_way += 1
@@ -173,12 +167,8 @@ class FaultProxy:
         return response
 
     async def _answer(self, body: dict, prompt: str, kind: str | None) -> dict:
-        if kind is None and isinstance(self.upstream, str):
-            async with self._session.post(f"{self.upstream}/chat/completions", json=body) as theirs:
-                found: dict = await theirs.json()
-                return found
         await asyncio.sleep(self.delay)
-        text = self.upstream(prompt) if callable(self.upstream) else "It does not matter, it will not arrive."
+        text = self.upstream(prompt)
         message: dict[str, str | None] = {"role": "assistant", "content": text, "refusal": None}
         if kind == "empty":
             message["content"] = ""
@@ -201,7 +191,6 @@ class FaultProxy:
         body = await request.json()
         headers = {name.lower(): value for name, value in request.headers.items()}
         self.seen.append(Seen(body["prompt"], None, time.monotonic(), headers, body, delivered=True))
-        assert callable(self.upstream)
         choice = {"index": 0, "text": self.upstream(body["prompt"]), "finish_reason": "length"}
         counts = {"prompt_tokens": 2, "completion_tokens": 3, "total_tokens": 5}
         found = {"id": "cmpl-1", "object": "text_completion", "created": 0, "model": body["model"]}

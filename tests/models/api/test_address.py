@@ -1,19 +1,11 @@
 """Specs of models behind an API, and which host is told which key."""
 
-import os
 import re
 
 import pytest
 
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.models.api.address import OPENAI, find_address
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("OPENAI_", "KGPROBE_API_")):
-            monkeypatch.delenv(name)
 
 
 def test_openais_own_models_need_its_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,7 @@
 """Requests through a batch API: against a local server with its protocol."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -18,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.api import batch_client, batches, requests
+from kgprobe.models.api import batch_client, batches
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
@@ -28,18 +25,14 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Models, load_model
 from tests.models.api.batch_server import BatchServer
 from tests.models.api.fault_proxy import echo
-from tests.models.serving import api_generator
+from tests.models.serving import api_generator, start_asking
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (batch_client, requests):
-        monkeypatch.setattr(module, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(batch_client, "_FIRST_WAIT", 0.001)
     monkeypatch.setattr(batches, "_FIRST_POLL", 0.001)
     monkeypatch.setattr(batches, "_LONGEST_POLL", 0.01)
-    for name in list(os.environ):
-        if name.startswith(("OPENAI_", "KGPROBE_API_")):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -311,19 +304,6 @@ def test_batch_without_an_id_is_found_among_newer_ones(
         assert len(server.batches) == 6
 
 
-_CHILD = """
-import sys
-from pathlib import Path
-from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.spending import ApiOptions
-from kgprobe.models.generating.generator import Request
-from tests.models.serving import api_generator
-url, path, count = sys.argv[1:]
-asked = api_generator(f"openai:m@{url}", api=ApiOptions(batch_api=True), cache=AnswerCache(Path(path)))
-asked.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
-"""
-
-
 @pytest.mark.parametrize(
     ("hold", "held", "expected"),
     [
@@ -340,9 +320,7 @@ def test_killed_program_finds_its_batch_again(
 ) -> None:
     monkeypatch.setenv("KGPROBE_API_KEY", "top-secret-key")
     with BatchServer(hold=hold, polls=10**9) as server:
-        child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, server.url, str(cache.path), "20"], stderr=subprocess.PIPE, text=True
-        )
+        child = start_asking(server.url, cache.path, 20, batch_api=True)
         try:
             if hold is None:
                 assert child.stderr is not None
@@ -367,17 +345,6 @@ def test_killed_program_finds_its_batch_again(
         assert (usage.tokens, usage.batches, usage.requests) == (160, 1, 0 if held else 20)
         assert files(cache) == []
         assert server.authorizations == {"Bearer top-secret-key"}
-
-
-def test_interrupted_wait_names_the_batch(
-    cache: AnswerCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with BatchServer() as server:
-        with interrupted(monkeypatch):
-            generator(server, cache).answer(questions(3))
-        assert "Batch batch_0 continues at the server; repeat the command" in capsys.readouterr().err
-        assert None not in texts(generator(server, cache).answer(questions(3)))
-        assert len(server.batches) == 1
 
 
 def test_batch_with_further_requests_is_kept_for_them(cache: AnswerCache, monkeypatch: pytest.MonkeyPatch) -> None:

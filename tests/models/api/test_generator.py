@@ -5,8 +5,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,29 +12,23 @@ import pytest
 from transformers import GenerationConfig
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.api import requests as session
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, echo, first
-from tests.models.serving import TEMPLATE, api_generator
+from tests.cases import slow_except
+from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, first
+from tests.models.serving import TEMPLATE, api_generator, start_asking
 
 QUESTIONS = [
     *(f"What is the capital of {country}?" for country in ("Japan", "France", "Italy", "Poland", "Cuba", "Peru")),
     *(f"Is Paris the capital of {country}? Answer with Yes or No." for country in ("France", "Italy")),
 ]
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits short enough for tests, and an environment without keys."""
-    monkeypatch.setattr(session, "_FIRST_WAIT", 0.01)
-    for name in list(os.environ):
-        if name.startswith(("OPENAI_", "KGPROBE_API_")):
-            monkeypatch.delenv(name)
+# A fault that hangs takes the seconds of its timeout.
+QUICK_KINDS = [kind for kind in KINDS if kind != "hang"]
 
 
 def generator(proxy: FaultProxy, spending: Spending | None = None, cache: AnswerCache | None = None, **options: object):
@@ -54,39 +46,6 @@ def requests(count: int, tokens: int = 8) -> list[Request]:
 
 
 @pytest.mark.slow
-def test_real_server_answers_once_through_all_faults(api_model: tuple[str, str], tmp_path: Path) -> None:
-    model, url = api_model
-    asked = [Request(question, 8) for question in QUESTIONS]
-    plain = api_generator(f"openai:{model}@{url}").answer(asked)
-    assert all(isinstance(answer, Answer) and answer.text and answer.prompt_tokens for answer in plain)
-    assert [answer.text for answer in plain[:3] if isinstance(answer, Answer)] == ["Tokyo", "Paris", "Rome"]
-
-    # Every kind of fault comes up, before an answer.
-    def faults(prompt: str, before: int) -> str | None:
-        return [*KINDS, None][QUESTIONS.index(prompt) % 8] if before == 0 else None
-
-    with FaultProxy(upstream=url, faults=faults) as proxy:
-        options = ApiOptions(concurrency=4, timeout=15)
-        cache = AnswerCache(tmp_path / "answers.sqlite")
-        made = api_generator(f"openai:{model}@{proxy.url}", api=options, cache=cache)
-        found = made.answer(asked)
-        assert set(proxy.kinds()) == {*KINDS, None}
-        for question, answer, other in zip(QUESTIONS, found, plain, strict=True):
-            assert isinstance(answer, Answer)
-            assert isinstance(other, Answer)
-            if faults(question, 0) == "refusal":
-                assert answer.refused
-            else:
-                assert answer == other
-        sent = len(proxy.seen)
-        again = made.answer(asked)
-        assert len(proxy.seen) == sent
-        assert [answer.text for answer in again if isinstance(answer, Answer) and answer.cached] == [
-            answer.text for answer in found if isinstance(answer, Answer)
-        ]
-
-
-@pytest.mark.slow
 def test_server_and_the_same_model_here_say_the_same(
     api_model: tuple[str, str], demo_scorer: Scorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,7 +60,7 @@ def test_server_and_the_same_model_here_say_the_same(
         assert (one.text, one.prompt_tokens, one.ended) == (other.text, other.prompt_tokens, other.ended)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "refusal"])
+@pytest.mark.parametrize("kind", slow_except([kind for kind in KINDS if kind != "refusal"], QUICK_KINDS))
 def test_each_fault_is_got_over(kind: str) -> None:
     with FaultProxy(faults=first(2, kind)) as proxy:
         made = generator(proxy, timeout=4 if kind == "hang" else 30)
@@ -115,7 +74,7 @@ def test_each_fault_is_got_over(kind: str) -> None:
         assert (counted.unsettled_tokens > 0) == (kind in ("hang", "cut", "malformed"))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("refusal", "empty")])
+@pytest.mark.parametrize("kind", slow_except([kind for kind in KINDS if kind not in ("refusal", "empty")], QUICK_KINDS))
 def test_lasting_fault_is_reported_others_are_answered(kind: str) -> None:
     def faults(prompt: str, _before: int) -> str | None:
         return kind if prompt == "Question number 3" else None
@@ -137,28 +96,6 @@ def test_refusal_is_an_answer() -> None:
         assert isinstance(answer, Answer)
         assert answer.refused
         assert len(proxy.seen) == 1
-
-
-@pytest.mark.parametrize(
-    ("said", "text"),
-    [
-        ("<think>Paris? No.</think>\n\nYes.", "Yes."),
-        ("Paris? No.</think>Yes.", "Yes."),
-        ("Yes, <think> is a word.", "Yes, <think> is a word."),
-    ],
-)
-def test_thoughts_are_no_part_of_an_answer(said: str, text: str) -> None:
-    with FaultProxy(upstream=lambda _: said) as proxy:
-        (answer,) = generator(proxy).answer([Request("Why?", 8)])
-        assert isinstance(answer, Answer)
-        assert answer.text == text
-
-
-def test_thoughts_without_an_end_are_no_answer() -> None:
-    with FaultProxy(upstream=lambda _: "<think>Well, I") as proxy:
-        (answer,) = generator(proxy, attempts=2).answer([Request("Why?", 8)])
-        assert isinstance(answer, Answer)
-        assert answer.text == ""
 
 
 def test_what_stays_empty_is_an_empty_answer() -> None:
@@ -186,47 +123,10 @@ def test_refresh_asks_answered_questions_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_thousand_requests_through_a_tenth_of_faults() -> None:
-    asked = requests(1000)
-    with FaultProxy(faults=at_random(0.1, seed=1), delay=0.002) as proxy:
-        made = generator(proxy, timeout=6)
-        done: list[int] = []
-        found = made.answer(asked, done.append)
-        assert set(proxy.kinds()) == {*KINDS, None}
-        assert sum(done) == 1000
-        for request, answer in zip(asked, found, strict=True):
-            assert isinstance(answer, Answer)
-            assert answer.refused or answer.text == echo(request.prompt)
-        refused = sum(answer.refused for answer in found if isinstance(answer, Answer))
-        assert refused == proxy.kinds()["refusal"]
-        # Nothing that was answered was asked again, and nothing is counted that was not there.
-        assert set(proxy.answered.values()) == {1}
-        assert len(proxy.answered) == 1000 - refused
-        counted = usage(made)
-        assert (counted.requests, counted.answers) == (len(proxy.seen), 1000)
-        assert counted.retries == counted.requests - 1000
-        paid = [one for one in proxy.seen if one.kind in (None, "refusal", "empty")]
-        assert counted.prompt_tokens == sum(len(one.prompt.split()) for one in paid)
-
-
-_CHILD = """
-import sys
-from pathlib import Path
-from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.spending import ApiOptions
-from kgprobe.models.generating.generator import Request
-from tests.models.serving import api_generator
-url, path, count = sys.argv[1:]
-made = api_generator(f"openai:m@{url}", api=ApiOptions(concurrency=8, timeout=6), cache=AnswerCache(Path(path)))
-made.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
-"""
-
-
-@pytest.mark.slow
 def test_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -> None:
     path, count = tmp_path / "answers.sqlite", 400
     with FaultProxy(faults=at_random(0.1, seed=2), delay=0.05) as proxy:
-        child = subprocess.Popen([sys.executable, "-c", _CHILD, proxy.url, str(path), str(count)])
+        child = start_asking(proxy.url, path, count, concurrency=8, timeout=6)
         try:
             while len(proxy.answered) < 120:
                 assert child.poll() is None

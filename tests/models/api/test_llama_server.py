@@ -51,6 +51,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.wait(300)
 
 
+@pytest.mark.slow
 def test_llama_server_scores_as_the_same_model_here(url: str, demo_scorer: Scorer) -> None:
     scorer = ApiScorer(Asker(find_address(f"openai:gemma@{url}"), ApiOptions(concurrency=1)))
     assert scorer.handshake.method.name == "n_probs"

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from aiohttp import web
 
 from kgprobe.errors import KgprobeError
-from kgprobe.models.api import requests as session
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.connection import LARGEST
 from kgprobe.models.api.generator import ApiGenerator
@@ -21,14 +19,6 @@ from tests.models.api.fault_proxy import FaultProxy
 from tests.models.serving import api_generator
 
 REQUEST = Request("Why is that so?", 8)
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "_FIRST_WAIT", 0.01)
-    for name in list(os.environ):
-        if name.startswith(("OPENAI_", "KGPROBE_API_")):
-            monkeypatch.delenv(name)
 
 
 def ask(proxy: FaultProxy, cache: AnswerCache | None = None) -> tuple[Answer | Unanswered, ApiGenerator]:

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from kgprobe.errors import KgprobeError
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
@@ -23,24 +22,6 @@ def test_batches_are_found_by_their_requests(tmp_path: Path) -> None:
     assert pending.with_any({"b"}) == [early, late]
     assert pending.with_any({"c", "x"}) == [early]
     assert pending.path(late).stat().st_mode & 0o777 == 0o600
-
-
-def test_settled_batch_keeps_the_requests_without_answers(tmp_path: Path) -> None:
-    pending = PendingBatches(tmp_path / "batches")
-    pending.put(batch("one", ["a", "b", "c"]))
-    pending.settle(pending.with_any({"a"})[0], {"a"}, {"b"}.__contains__)
-    assert [each.keys for each in pending.with_any({"c"})] == [["c"]]
-    pending.settle(pending.with_any({"c"})[0], {"c"}, {"b"}.__contains__)
-    assert pending.with_any({"a", "b", "c"}) == []
-
-
-def test_refreshing_batch_is_kept_for_cached_requests(tmp_path: Path) -> None:
-    pending = PendingBatches(tmp_path / "batches")
-    pending.put(replace(batch("one", ["a", "b"]), refresh=True))
-    pending.settle(pending.with_any({"a"})[0], {"a"}, {"a", "b"}.__contains__)
-    assert [each.keys for each in pending.with_any({"b"})] == [["b"]]
-    pending.settle(pending.with_any({"b"})[0], {"b"}, {"a", "b"}.__contains__)
-    assert pending.with_any({"a", "b"}) == []
 
 
 def test_batches_older_than_their_answers_are_forgotten(tmp_path: Path) -> None:

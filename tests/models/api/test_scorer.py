@@ -1,6 +1,5 @@
 """Scoring behind an API: each form of answer is exact, and what lies is refused."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.models.api import requests as session
 from kgprobe.models.api.address import find_address
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.requests import Asker
@@ -28,13 +26,8 @@ FORMS = list(PATHS)
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Waits short enough for tests, no keys, and a home of its own."""
-    monkeypatch.setattr(session, "_FIRST_WAIT", 0.01)
+def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
-    for name in list(os.environ):
-        if name.startswith(("OPENAI_", "KGPROBE_API_")):
-            monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +177,7 @@ def test_what_a_server_cannot_say_is_asked_for(local: Scorer) -> None:
         scorer_of(server, local.tokenizer, options=ApiOptions(attempts=1))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8)
 @given(st.lists(st.lists(st.text(min_size=1, max_size=6), max_size=4), min_size=1, max_size=3))
 def test_any_names_are_scored_as_here(shared: tuple[Scorer, ApiScorer], allowed: float, names: list[list[str]]) -> None:
     local, scorer = shared

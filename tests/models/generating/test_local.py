@@ -11,12 +11,14 @@ from kgprobe.models.generating import local as local_generator
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import TOP_P, LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
-from tests.cases import rotate
+from tests.cases import slow_except
 from tests.models.tiny import ARCHITECTURES, byte_level, random_model
 
 CHAT = (
     "{% for message in messages %}<s>{{ message.content }}!{% endfor %}{% if add_generation_prompt %} York{% endif %}"
 )
+# One of each way to compute several rows: with positions, with a window, with biases by distance, by states.
+KINDS = ("llama", "gemma3, narrow window", "bloom", "mamba")
 PROMPTS = ["The capital of Japan is", "York", "Łódź is a city in Poland. Zürich is a city in", "New"]
 
 
@@ -40,7 +42,7 @@ def naive_greedy(scorer: Scorer, tokens: list[int], new_tokens: int) -> list[int
     return new
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
 def test_without_temperature_each_token_is_the_most_probable_one(name: str) -> None:
     scorer = make_scorer(name)
     generator = LocalGenerator(scorer)
@@ -55,7 +57,8 @@ def test_without_temperature_each_token_is_the_most_probable_one(name: str) -> N
             assert (answer.completion_tokens, answer.ended) == (len(new), new[-1] == scorer.tokenizer.eos_token_id)
 
 
-@pytest.mark.parametrize(("name", "temperature"), rotate(ARCHITECTURES, [(1.0,), (0.0,)]))
+@pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
+@pytest.mark.parametrize("temperature", [1.0, pytest.param(0.0, marks=pytest.mark.slow)])
 def test_answer_does_not_depend_on_what_is_asked_with_it(name: str, temperature: float) -> None:
     generator = LocalGenerator(make_scorer(name))
     requests = [Request(prompt, 9, temperature, seed) for prompt in PROMPTS[:3] for seed in (1, 2)]

@@ -15,7 +15,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.harness.model import KgprobeLM
 from tests.models.exactness import score_tolerance
 from tests.models.harness.tasks import evaluate, write_tasks
-from tests.models.tiny import byte_level, random_model, unigram
+from tests.models.tiny import byte_level, random_model, save_base, unigram
 
 PLACES = ["Tokyo", "Kyoto", "New York City", "York", "Łódź", "São Paulo", "Zürich", "New Zealand"]
 KINDS = ("endings", "letters", "word", "document", "written")
@@ -37,9 +37,7 @@ def tasks(tmp_path_factory):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("model")
-    tokenizer = byte_level(bos=True)
-    random_model("llama", len(tokenizer)).save_pretrained(path)
-    tokenizer.save_pretrained(path)
+    save_base(path)
     return path
 
 

@@ -1,8 +1,6 @@
 """Models of lm-evaluation-harness as models of ours: what probes find with them is what they find with our own."""
 
 import json
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -20,9 +18,8 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
-from tests.cli.inprocess import run as kgprobe
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -39,9 +36,7 @@ KEYS = [FactKey(fact.subject, fact.id) for fact in FACTS]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("model")
-    tokenizer = byte_level(bos=True)
-    random_model("gpt2", len(tokenizer), n_positions=1024).save_pretrained(path)
-    tokenizer.save_pretrained(path)
+    save_base(path, "gpt2", n_positions=1024)
     return path
 
 
@@ -155,20 +150,3 @@ def test_model_is_known_by_its_weights(folder: Path) -> None:
     assert model.scorer().describe()["weights"] != before["weights"]
     assert not isinstance(model.scorer(), Scorer)
     assert dict(model.scorer().explain())["model"].startswith("HFLM of lm-evaluation-harness")
-
-
-def test_command_line_takes_it(folder: Path, home: dict[str, str]) -> None:
-    command = ["probe", "distractors", "--limit", "6", "--distractors", "3", "--as-of", "2024", "--json", "--model"]
-    found = []
-    for spec in (f"hf:{folder}", f"lm-eval:hf,pretrained={folder},dtype=float32"):
-        done = kgprobe(*command, spec, "--device", "cpu", **home)
-        assert done.returncode == 0, done.stderr
-        lines = Path(json.loads(done.stdout)["outcomes"]).read_text().splitlines()
-        found.append([json.loads(line) for line in lines])
-    assert [one["verdict"] for one in found[0]] == [one["verdict"] for one in found[1]]
-    np.testing.assert_allclose(numbers(found[0]), numbers(found[1]), atol=allowed(folder), rtol=0)
-
-
-def test_nothing_of_the_harness_is_imported_before_it_is_used() -> None:
-    code = "import sys, kgprobe.cli.main, kgprobe.models.spec; assert 'lm_eval' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)

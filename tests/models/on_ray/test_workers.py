@@ -20,7 +20,7 @@ from kgprobe.models.on_ray.scorer import WorkerScorer, divide
 from kgprobe.models.on_ray.workers import ModelPlan, WorkerModel, Workers
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.spec import load_scoring_model
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, save_base
 
 pytest.importorskip("ray")
 
@@ -31,9 +31,7 @@ NO_MODEL = ModelPlan("none", ())
 
 def write_model(folder: Path) -> str:
     """Return a model on disk; its spec."""
-    tokenizer = byte_level(bos=True)
-    random_model("gpt2", len(tokenizer)).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save_base(folder, "gpt2")
     return f"hf:{folder}"
 
 

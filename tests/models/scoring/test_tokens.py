@@ -53,24 +53,6 @@ def test_prefix_space_does_not_reach_the_continuation():
     assert tokenizer.decode(tail) == " City"
 
 
-def test_token_across_the_boundary_belongs_to_the_continuation():
-    tokenizer = byte_level()
-    whole = plain(tokenizer, "New Zealand")
-    alone = plain(tokenizer, "New Ze")
-    assert whole[: len(alone)] != alone
-    before, tail = split(tokenizer, "New Ze", "aland", "")
-    assert before + tail == whole
-    assert alone[: len(before)] == before
-    assert alone[len(before)] != tail[0]
-
-
-def test_line_breaks_count_as_white_space():
-    tokenizer = byte_level()
-    before, tail = split(tokenizer, "Tokyo is the capital of what?\n", "Japan")
-    assert before == plain(tokenizer, "Tokyo is the capital of what?")
-    assert tokenizer.decode(tail) == "\nJapan"
-
-
 @pytest.mark.parametrize("label", ["</s>", "<s>", "a</s>b"])
 def test_what_looks_like_a_special_token_is_text(label):
     tokenizer = byte_level()
@@ -110,11 +92,6 @@ def test_bos_needs_a_bos_token():
     assert leading_tokens(tokenizer) == ()
     with pytest.raises(KgprobeError, match="has no BOS token"):
         leading_tokens(tokenizer, True)
-
-
-def test_end_token_comes_last():
-    tokenizer = byte_level()
-    assert split(tokenizer, "York", "City", end=1)[1] == (*split(tokenizer, "York", "City")[1], 1)
 
 
 def test_tokenizers_truncation_is_not_ours():

@@ -8,7 +8,6 @@ import importlib.util
 import json
 import multiprocessing
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -35,7 +34,6 @@ from kgprobe.models.vllm_engine import scorer as scorer_module
 from kgprobe.models.vllm_engine.engine import EngineSource, VllmRequest
 from kgprobe.models.vllm_engine.options import EngineOptions, parse_spec
 from kgprobe.models.vllm_engine.replicas import ReplicatedEngine, device_sets
-from tests.cli.inprocess import run as kgprobe
 from tests.models.exactness import score_tolerance
 from tests.models.thinker import ALWAYS, HARMONY, NEXT, NO_SWITCH, thinker
 from tests.models.tiny import byte_level, random_model
@@ -405,24 +403,6 @@ def test_batch_tokens_given_twice_is_refused(folder: Path) -> None:
     with pytest.raises(ArgumentError, match="already has max_num_batched_tokens"):
         load(folder, "max_num_batched_tokens=64", batch_tokens=64).scorer()
     assert load(folder, batch_tokens=64).scorer().source.options.max_num_batched_tokens == 64
-
-
-@pytest.mark.usefixtures("stand_in")
-def test_command_line_results_equal_own(folder: Path, home: dict[str, str]) -> None:
-    command = ["probe", "distractors", "--limit", "4", "--distractors", "3", "--as-of", "2024", "--json"]
-    command += ["--strategy", "random", "--dtype", "float32", "--model"]
-    verdicts = []
-    for spec, device in ((f"vllm:{folder}", []), (f"hf:{folder}", ["--device", "cpu"])):
-        done = kgprobe(*command, spec, *device, **home)
-        assert done.returncode == 0, done.stderr
-        lines = Path(json.loads(done.stdout)["outcomes"]).read_text().splitlines()
-        verdicts.append([json.loads(line)["verdict"] for line in lines])
-    assert verdicts[0] == verdicts[1]
-
-
-def test_vllm_is_not_imported_before_it_is_used() -> None:
-    code = "import sys, kgprobe.cli.main, kgprobe.models.spec; assert 'vllm' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.slow
