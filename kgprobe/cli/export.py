@@ -16,6 +16,7 @@ from kgprobe.cli.options import (
     graph_option,
     on_graph,
     open_graph,
+    output_option,
     refuse_existing,
     seed_option,
 )
@@ -51,13 +52,7 @@ def export() -> None:
 )
 @given_options((None, RetrievalOptions), argument="options")
 @cloup.option("--format", "format_", type=Choice(FORMATS), default="text", show_default=True, help="Format.")
-@cloup.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="File to write.  [default: standard output]",
-)
+@output_option("File to write.  [default: standard output]")
 @force_option
 @graph_option
 @debug_option

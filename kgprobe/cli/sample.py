@@ -18,6 +18,7 @@ from kgprobe.cli.options import (
     force_option,
     model_option,
     open_graph,
+    output_option,
     refuse_existing,
     relations_option,
 )
@@ -142,12 +143,7 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
 @count_option("--limit", default=10, help="Number of facts.")
 @given_options((None, DrawOptions))
 @given_options((None, SentencesOption), argument="written")
-@cloup.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="With --sentences: write a CSV table for annotations.",
-)
+@output_option("With --sentences: write a CSV table for annotations.")
 @force_option
 @common_options
 def facts(
@@ -197,12 +193,7 @@ def facts(
     help="Measurement or run of the base model: rings are also matched in its answers.",
 )
 @given_options((None, ControlOptions))
-@cloup.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write all facts with their roles, in JSON Lines.",
-)
+@output_option("Write all facts with their roles, in JSON Lines.")
 @force_option
 @common_options
 def controls(graph: str | None, as_json: bool, output: Path | None, force: bool, **options: Any) -> None:
