@@ -57,15 +57,8 @@ class SparqlOptions:
     )
     limit: int = option(_PLAN.limit, "Maximum number of entities.", minimum=1, common=True)
     seed: int = option(_PLAN.seed, "Random seed.", minimum=0)
-    min_languages: int = option(0, "Minimum number of languages with a label.", minimum=0)
     min_sitelinks: int = option(
         0, "Enter only entities with so many pages on Wikipedia and its sisters.", minimum=0, common=True
-    )
-    min_frequency: float = option(
-        0.0,
-        "Enter only entities whose label is so frequent a word, on the Zipf scale: 3 is once in a million words, 6 once"
-        " in a thousand. Needs wordfreq (the extra `topical`).",
-        minimum=0,
     )
     with_alias: bool = option(False, "Enter only entities that have an alias.")
     without_types: tuple[str, ...] = option(
@@ -117,13 +110,7 @@ def _open(options: SparqlOptions) -> "Topic":
     choice = TopicChoice(
         centers=tuple(dict.fromkeys(options.centers)),
         plan=WalkPlan(options.steps, options.walks, options.limit, options.seed),
-        filters=EntityFilters(
-            options.min_languages,
-            options.min_sitelinks,
-            options.min_frequency,
-            options.with_alias,
-            tuple(sorted(set(options.without_types))),
-        ),
+        filters=EntityFilters(options.min_sitelinks, options.with_alias, tuple(sorted(set(options.without_types)))),
         branches=options.branches,
         languages=distinct_languages(options.languages),
         truthy=options.truthy,

@@ -7,7 +7,7 @@ interrupted load goes on without asking again, and the same load another time as
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 from filelock import FileLock, Timeout
 
-from kgprobe.errors import KgprobeError, how_to_install
+from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
@@ -38,30 +38,23 @@ class EntityFilters:
     """Filters for entities on walks; entities without a label are never admitted.
 
     Attributes:
-        min_languages: minimum number of languages with a label.
         min_sitelinks: minimum number of pages in Wikipedia and its sister projects.
-        min_frequency: minimum Zipf frequency of the label in the first language with a word list: 0 (not in the list)
-            to about 8.
         with_alias: True to require another name in the chosen languages.
         without_types: types whose instances and subclasses are left out.
     """
 
-    min_languages: int = 0
     min_sitelinks: int = 0
-    min_frequency: float = 0.0
     with_alias: bool = False
     without_types: tuple[str, ...] = OWN_PAGES
 
-    def admit(self, profile: EntityProfile, frequency: Callable[[str], float]) -> bool:
+    def admit(self, profile: EntityProfile) -> bool:
         """Return True if walks may enter the entity."""
         label, aliases, _ = names(profile.labels, profile.aliases, ())
         if not label or (self.with_alias and not aliases):
             return False
-        if profile.languages < self.min_languages or (profile.sitelinks or 0) < self.min_sitelinks:
+        if (profile.sitelinks or 0) < self.min_sitelinks:
             return False
-        if not set(self.without_types).isdisjoint(profile.types):
-            return False
-        return not self.min_frequency or frequency(label) >= self.min_frequency
+        return set(self.without_types).isdisjoint(profile.types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,23 +165,15 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     facts.
 
     Raises:
-        KgprobeError: the endpoint does not know a centre, cannot be asked, or a filter cannot be applied.
+        KgprobeError: the endpoint does not know a centre, or cannot be asked.
     """
-    frequency = word_frequency(choice.languages) if choice.filters.min_frequency else lambda text: 0.0
-    wikidata = Wikidata(
-        client,
-        choice.languages,
-        choice.truthy,
-        choice.filters.min_languages > 0,
-        choice.branches,
-        sorted(choice.inactive),
-    )
+    wikidata = Wikidata(client, choice.languages, choice.truthy, choice.branches, sorted(choice.inactive))
     profiles = wikidata.profiles(choice.centers)
     _check_centers(choice, profiles, client.endpoint)
 
     def admitted(ids: Sequence[str]) -> set[str]:
         wikidata.profiles(ids)
-        return {identifier for identifier in ids if choice.filters.admit(profiles[identifier], frequency)}
+        return {identifier for identifier in ids if choice.filters.admit(profiles[identifier])}
 
     def report(step: int, entities: int) -> None:
         client.report(f"Step {step} of {choice.plan.steps}: {entities:,} entities, {client.requests:,} requests.")
@@ -373,35 +358,3 @@ def _entity(identifier: str, profile: EntityProfile) -> Entity:
 
 def _by_number(identifier: str) -> int:
     return int(identifier[1:])
-
-
-def word_frequency(languages: Sequence[str]) -> Callable[[str], float]:
-    """Return the function for Zipf frequencies: log10 of the occurrences per thousand million words.
-
-    0 for unknown words; several words have the frequency of their combination, below that of the rarest.
-
-    Args:
-        languages: the first with a word list is used.
-
-    Raises:
-        KgprobeError: wordfreq is not installed, has no list for these languages, or lacks their tokenizer.
-    """
-    try:
-        import wordfreq
-    except ImportError as error:
-        raise KgprobeError(
-            f"Word frequencies need the package wordfreq: {how_to_install('topical')}, or leave out `min_frequency`."
-        ) from error
-    available = wordfreq.available_languages()
-    language = next(filter(available.__contains__, languages), None)
-    if language is None:
-        raise KgprobeError(
-            f"wordfreq has no words of {', '.join(languages)}; it has those of {', '.join(sorted(available))}."
-        )
-    try:
-        wordfreq.zipf_frequency("kgprobe", language)
-    except ImportError as error:
-        raise KgprobeError(
-            f'wordfreq cannot split words of {language} without {error.name}: pip install "wordfreq[cjk]".'
-        ) from error
-    return lambda text: float(wordfreq.zipf_frequency(text, language))

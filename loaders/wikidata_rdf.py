@@ -88,7 +88,6 @@ class EntityProfile:
         aliases: in all these languages, sorted within each.
         types: ids of its classes (instance of), then of its superclasses.
         sitelinks: number of pages in Wikipedia and its sister projects; None if unknown.
-        languages: number of languages with a label; 0 if not requested.
     """
 
     labels: Sequence[str] = ()
@@ -96,7 +95,6 @@ class EntityProfile:
     descriptions: Sequence[str] = ()
     types: tuple[str, ...] = ()
     sitelinks: int | None = None
-    languages: int = 0
 
 
 @dataclass(slots=True)
@@ -106,7 +104,6 @@ class Wikidata:
     Attributes:
         languages: language tags of names, best first.
         truthy: True to count only the best rank of a subject's statements of a relation; else all but deprecated.
-        count_languages: True to count the languages of labels, which reads all labels.
         branches: sample size of the incoming statements per entity.
         left_out: ids of relations that are not followed backwards.
         hubs: objects with too many incoming statements for the endpoint; treated as having none.
@@ -116,7 +113,6 @@ class Wikidata:
     client: SparqlClient
     languages: Sequence[str]
     truthy: bool = False
-    count_languages: bool = False
     branches: int = BRANCHES
     left_out: Sequence[str] = ()
     hubs: set[str] = field(default_factory=set)
@@ -212,7 +208,7 @@ class Wikidata:
         # Texts by kind and language.
         texts: dict[tuple[str, str], list[str]] = defaultdict(list)
         types: dict[str, set[str]] = defaultdict(set)
-        numbers: dict[str, int] = {}
+        sitelinks: int | None = None
         for row in rows:
             kind, value = row["kind"], row["value"]
             if kind in _TEXTS:
@@ -220,7 +216,7 @@ class Wikidata:
             elif kind in TYPE_RELATIONS:
                 types[kind].add(value.removeprefix(ENTITY))
             else:
-                numbers[kind] = max(numbers.get(kind, 0), int(value))
+                sitelinks = max(sitelinks or 0, int(value))
         named: dict[str, list[str]] = {kind: [] for kind in _TEXTS}
         for kind, language in product(_TEXTS, self.languages):
             named[kind] += sorted(texts[kind, language.lower()])
@@ -233,8 +229,7 @@ class Wikidata:
             aliases=named["alias"],
             descriptions=named["description"],
             types=tuple(dict.fromkeys(items)),
-            sitelinks=numbers.get("sitelinks"),
-            languages=numbers.get("languages", 0),
+            sitelinks=sitelinks,
         )
 
     def _of_rank(self) -> str:
@@ -259,11 +254,6 @@ class Wikidata:
         parts.append(
             f'{given} ?data schema:about ?entity . ?data wikibase:sitelinks ?value . BIND("sitelinks" AS ?kind)'
         )
-        if self.count_languages:
-            parts.append(
-                f'{{ SELECT ?entity ("languages" AS ?kind) (COUNT(DISTINCT LANG(?label)) AS ?value) {{ {given} ?entity'
-                " rdfs:label ?label . } GROUP BY ?entity }"
-            )
         return f"SELECT ?entity ?kind ?language ?value {{ {_union(parts)} }}"
 
     def _outgoing_query(self, ids: Sequence[str]) -> str:

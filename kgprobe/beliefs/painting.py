@@ -6,7 +6,7 @@ entities have a label for the share of their asked facts that is unknown.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from kgprobe.beliefs.summary import BeliefWord
@@ -48,19 +48,6 @@ class Painted:
         return f"Painted the beliefs of {called}: {counts or 'no answers yet'}."
 
 
-@dataclass
-class _Shares:
-    """Asked and unknown facts of the entities."""
-
-    facts: Counter[str] = field(default_factory=Counter)
-    unknown: Counter[str] = field(default_factory=Counter)
-
-    def count(self, row: Row) -> None:
-        for entity in {row["subject"], row["object"]}:
-            self.facts[entity] += 1
-            self.unknown[entity] += row["belief"].endswith("unknown")
-
-
 def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected: int) -> Painted:
     """Replace the paint of a graph by the beliefs of runs, compared with an earlier run if one is given.
 
@@ -73,7 +60,8 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
     before = {} if against is None else _sure_types(graph, against)
     clear_paint(graph)
     counts: Counter[str] = Counter()
-    shares = _Shares()
+    asked: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
     # Several runs have parallel relationships, which only the caption distinguishes.
     suffixes = {run: f" · {run}" if len(runs) > 1 else "" for run in runs}
     for run in runs:
@@ -83,7 +71,9 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
             for row in batch:
                 now = _TYPE_OF[row["belief"]]
                 by_type[_CHANGES.get((before.get(row["fact"], ""), now), now)].append(row)
-                shares.count(row)
+                for entity in {row["subject"], row["object"]}:
+                    asked[entity] += 1
+                    unknown[entity] += row["belief"].endswith("unknown")
             for type_, of_type in by_type.items():
                 counts[type_] += _paint(graph, type_, run, of_type, suffixes[run])
     if expected:
@@ -93,7 +83,7 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
             counts["EXPECTED"] += _paint(graph, "EXPECTED", run, batch, suffixes[run])
     if not graph.is_embedded:
         # The embedded engine has no Browser, and stores a node again whose labels change.
-        _label_entities(graph, shares)
+        _label_entities(graph, asked, unknown)
     return Painted(runs, against, {type_: counts[type_] for type_ in PAINTS})
 
 
@@ -121,13 +111,13 @@ def _paint(graph: Graph, type_: str, run: str, beliefs: Iterable[Row], suffix: s
     return painted
 
 
-def _label_entities(graph: Graph, shares: _Shares) -> None:
+def _label_entities(graph: Graph, asked: Counter[str], unknown: Counter[str]) -> None:
     """Label the asked entities by their share of unknown facts: at most a third, at least two thirds, or between."""
     rows_of = defaultdict(list)
-    for entity, facts in shares.facts.items():
-        share = shares.unknown[entity] / facts
+    for entity, facts in asked.items():
+        share = unknown[entity] / facts
         # Exact for thirds: 3 * unknown is an integer.
-        thrice = 3 * shares.unknown[entity]
+        thrice = 3 * unknown[entity]
         label = "MostlyKnown" if thrice <= facts else "MostlyUnknown" if thrice >= 2 * facts else "HalfKnown"
         rows_of[label].append({"id": entity, "share": share})
     for label, rows in rows_of.items():

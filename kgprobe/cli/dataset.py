@@ -20,6 +20,7 @@ from kgprobe.cli.options import (
     json_option,
     model_option,
     open_graph,
+    output_option,
     ray_option,
     relations_option,
     seed_option,
@@ -150,12 +151,7 @@ def build(
     help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]",
 )
 @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
-@cloup.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File for the answers, one JSON object per fact.",
-)
+@output_option("File for the answers, one JSON object per fact.")
 @full_option
 @seed_option
 @json_option

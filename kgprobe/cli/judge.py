@@ -16,6 +16,7 @@ from kgprobe.cli.options import (
     model_option,
     on_graph,
     open_graph,
+    output_option,
     relations_option,
     seed_option,
 )
@@ -51,13 +52,8 @@ _reader_option = model_option(
 _judge_argument = cloup.argument(
     "judge_name", metavar="JUDGE", help="Result of `kgprobe judge train`: its folder or its name."
 )
-_page_option = cloup.option(
-    "--output",
-    "-o",
-    "page",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="PAGE.html",
-    help="Write a page with plots and tables, and the plot library next to it.",
+_page_option = output_option(
+    "Write a page with plots and tables, and the plot library next to it.", "page", metavar="PAGE.html"
 )
 
 

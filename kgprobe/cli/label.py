@@ -16,6 +16,7 @@ from kgprobe.cli.options import (
     facts_options,
     model_option,
     open_graph,
+    output_option,
     ray_option,
 )
 from kgprobe.cli.rendering import render
@@ -25,14 +26,6 @@ from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from kgprobe.results.labels import Labels
-
-output_option = cloup.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.csv",
-    help="Write the rows of all facts as CSV.",
-)
 
 
 @cloup.command(cls=OneScreenCommand)
@@ -45,7 +38,7 @@ output_option = cloup.option(
     "--batch-size", metavar="N", is_rare=True, help="Batch size: facts asked together.  [default: of each probe]"
 )
 @cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")
-@output_option
+@output_option("Write the rows of all facts as CSV.", metavar="FILE.csv")
 @common_options
 def label(
     model: str, output: Path | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any

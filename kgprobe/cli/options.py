@@ -67,6 +67,14 @@ def count_option(
     )
 
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def output_option(help_: str, *names: str, required: bool = False, metavar: str | None = None) -> Callable[[F], F]:
+    """Return a decorator that adds ``--output``, the file that a command writes."""
+    return cloup.option("--output", "-o", *names, type=FILE, required=required, metavar=metavar, help=help_)
+
+
 # The graph of a command.
 graph_option = cloup.option(
     "--graph",

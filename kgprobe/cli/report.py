@@ -13,12 +13,14 @@ from kgprobe.api.kind_names import MEASUREMENT, RUN
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
+    FILE,
     as_of_or,
     count_option,
     graph_of_results,
     in_flags,
     on_graph,
     open_graph,
+    output_option,
     refuse_existing,
     relations_option,
     seed_option,
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
     from kgprobe.results.answers import Stored
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
 
 
@@ -51,7 +52,7 @@ def report() -> None:
 
 @report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
-@cloup.option("--output", "-o", type=_FILE, help="File of the page.")
+@output_option("File of the page.")
 @_open_option
 @seed_option
 @on_graph
@@ -87,7 +88,7 @@ def page(
 
 @report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@cloup.option("--output", "-o", type=_FILE, required=True, help="File of the sheet (CSV).")
+@output_option("File of the sheet (CSV).", required=True)
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @count_option("--per-kind", default=50, help="Maximum number of questions of each kind and result.")
 @seed_option
@@ -117,7 +118,7 @@ def sheet(
 @report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
-    "--sheet", "sheets", type=_FILE, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
+    "--sheet", "sheets", type=FILE, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
 )
 @on_graph
 def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None, as_json: bool) -> None:
@@ -152,7 +153,7 @@ def _opened(results: tuple[str, ...], graph: str | None) -> "Iterator[list[Store
 @relations_option("Draw facts of this relation only, by its id or a name; repeatable.")
 @as_of_or(None, "facts of any time")
 @count_option("--limit", default=200, help="Maximum number of facts.")
-@cloup.option("--output", "-o", type=_FILE, help="File of the picture.")
+@output_option("File of the picture.")
 @_open_option
 @on_graph
 def graph_picture(output: Path | None, in_browser: bool, graph: str | None, as_json: bool, **options: Any) -> None:

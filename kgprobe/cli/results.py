@@ -13,6 +13,7 @@ from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
+    FILE,
     count_option,
     debug_option,
     full_option,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 # Kinds of which the graph has a part.
 _IN_GRAPH = (RUN, JUDGED_GRAPH)
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
 
 
@@ -113,7 +113,7 @@ _kind_option = cloup.option(
 @cloup.argument("names", nargs=-1, metavar="[[GRAPH=]NAME...]")
 @_kind_option
 @full_option
-@cloup.option("--csv", type=_FILE, metavar="FILE", help="Write the rows as CSV, with one row for each fact if it has.")
+@cloup.option("--csv", type=FILE, metavar="FILE", help="Write the rows as CSV, with one row for each fact if it has.")
 @_open_option
 @cloup.option_group(
     "Rates by group",

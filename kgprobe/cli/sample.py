@@ -15,14 +15,16 @@ from kgprobe.cli.options import (
     common_options,
     count_option,
     facts_named,
+    force_option,
     model_option,
     open_graph,
+    output_option,
     refuse_existing,
     relations_option,
 )
-from kgprobe.cli.rendering import render_rows
+from kgprobe.cli.rendering import render, render_rows
 from kgprobe.cli.running import open_loaded, open_models
-from kgprobe.cli.sample_controls import controls
+from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.options import option, options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.options import QuestionOptions
@@ -53,9 +55,6 @@ _OF_QUESTIONS = ("difficulty", "with_alias", "wording")
 @click.group(cls=CommandGroup)
 def sample() -> None:
     """Show facts, distractors, negatives and questions as a probe draws them."""
-
-
-sample.add_command(controls)
 
 
 @sample.command(cls=OneScreenCommand)
@@ -144,13 +143,8 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
 @count_option("--limit", default=10, help="Number of facts.")
 @given_options((None, DrawOptions))
 @given_options((None, SentencesOption), argument="written")
-@cloup.option(
-    "--output",
-    "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="With --sentences: write a CSV table for annotations.",
-)
-@cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
+@output_option("With --sentences: write a CSV table for annotations.")
+@force_option
 @common_options
 def facts(
     graph: str | None, as_json: bool, written: dict[str, Any], output: Path | None, force: bool, **options: Any
@@ -182,3 +176,44 @@ def facts(
     for note in table.notes:
         click.echo(visible(note), err=True)
     click.echo(f"{counted(len(table), 'sentence')}: {table.write(output)}")
+
+
+@sample.command(cls=OneScreenCommand)
+@cloup.option(
+    "--near",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Taught facts: a file as for `kgprobe probe --facts`, a file of roles, or a data set in JSON Lines, whose"
+    " texts are searched for names of entities.",
+)
+@cloup.option(
+    "--base",
+    metavar="RESULT",
+    help="Measurement or run of the base model: rings are also matched in its answers.",
+)
+@given_options((None, ControlOptions))
+@output_option("Write all facts with their roles, in JSON Lines.")
+@force_option
+@common_options
+def controls(graph: str | None, as_json: bool, output: Path | None, force: bool, **options: Any) -> None:
+    """Draw control facts of a fine-tune: facts around the taught ones, in rings from near to far.
+
+    Rings: same subject, inverse, same relation, neighbour, two hops, far. They are disjoint, and matched in the
+    popularity of their facts, so that losses are comparable. Ask all facts before and after the fine-tune with
+    `kgprobe probe --facts`, and test with `kgprobe check --roles`.
+
+    \b
+    kgprobe sample controls --near taught.tsv -o roles.jsonl
+    kgprobe sample controls --near train.jsonl --base base -o roles.jsonl
+    """  # noqa: D301
+    from kgprobe.api.controls import sample_controls
+
+    if output is not None:
+        refuse_existing(output, force, "--output")
+    with open_graph(graph) as connection, waiting("Choosing controls"):
+        result = sample_controls(connection, **options)
+    files = [] if output is None else [result.write(output)]
+    render(result, as_json, files=files)
+    if output is not None and not as_json:
+        click.echo(f"Roles: {output}")

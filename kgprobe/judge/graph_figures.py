@@ -327,7 +327,8 @@ class _WholeGraphSums:
 
 def _names_of_types(relation: RelationTypes) -> dict[str, str | None]:
     """Return the names of a relation's groups by type of the subject, of the object, and of both."""
-    return {HEAD_TYPE: relation.head, TAIL_TYPE: relation.tail, TYPE_PAIR: _pair_name(relation)}
+    pair = f"{relation.head or NO_TYPE} {ARROW} {relation.tail or NO_TYPE}"
+    return {HEAD_TYPE: relation.head, TAIL_TYPE: relation.tail, TYPE_PAIR: pair}
 
 
 def _with_groups_of_types(
@@ -355,10 +356,6 @@ def _groups_of_types(types: Sequence[RelationTypes], groups: Sequence[GroupSums]
         parts = [_merged(by, name, relations) for name, relations in members.items()]
         merged += sorted(parts, key=lambda group: (-group.facts, group.name is None, str(group.name)))
     return merged
-
-
-def _pair_name(relation: RelationTypes) -> str:
-    return f"{relation.head or NO_TYPE} {ARROW} {relation.tail or NO_TYPE}"
 
 
 def _merged(by: str, name: str | None, groups: Sequence[GroupSums]) -> GroupSums:

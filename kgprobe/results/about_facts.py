@@ -3,17 +3,53 @@
 docs/methods/findings.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from kgprobe.dates import year_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
-from kgprobe.results.dataset_facts import DatasetFacts
+from kgprobe.probes.examples.evidence import PromptEvidence
+from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source
 
 _FACTS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFacts:
+    """The asked facts of a data set, with their labels.
+
+    Attributes:
+        rows: by fact, with the columns of the query ``sample/about``; types, popularity and year are unknown.
+        relations: labels of the relations by id.
+    """
+
+    rows: Mapping[str, Mapping[str, Any]]
+    relations: Mapping[str, str]
+
+
+def dataset_facts(outcomes: Iterable[Outcome], relations: Mapping[str, str]) -> DatasetFacts:
+    """Return the facts of a measurement of a data set, from the evidence of its outcomes."""
+    rows: dict[str, Mapping[str, Any]] = {}
+    for outcome in outcomes:
+        evidence = outcome.evidence
+        if isinstance(evidence, PromptEvidence):
+            rows[outcome.fact.fact] = {
+                "fact": outcome.fact.fact,
+                "relation": outcome.relation,
+                "subject": outcome.fact.subject,
+                "subject_label": evidence.subject,
+                "object": evidence.object.id,
+                "object_label": evidence.object.label,
+                "types": [],
+                "popularity": None,
+                "year": None,
+            }
+    return DatasetFacts(rows, relations)
 
 
 def names_of_asked(graph: Graph | DatasetFacts, relations: Sequence[str]) -> dict[str, str]:

@@ -18,15 +18,13 @@ from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.register import LEARNERS
-from kgprobe.beliefs.summary import BeliefWord
+from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.about import About
-from kgprobe.results.about_facts import names_of_asked, read_about_facts
+from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
-from kgprobe.results.counted_beliefs import counted_beliefs
-from kgprobe.results.dataset_facts import DatasetFacts
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
@@ -354,8 +352,22 @@ def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFra
 def _believed(graph: Graph | DatasetFacts, about: About, answers: CollectedAnswers) -> list[Row]:
     """Return the facts with their answers and beliefs: of the run, or from each fact's own answers."""
     if about.rounds is None or isinstance(graph, DatasetFacts):
-        return counted_beliefs(answers)
+        return _counted_beliefs(answers)
     return list(graph.read("beliefs/own_answers", run=about.name))
+
+
+def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
+    """Return the answers to each fact with the beliefs that follow from their counts alone, without a learner."""
+    rows = []
+    for fact in answers.facts.values():
+        counts = {name: getattr(fact, name) for name in ("right", "wrong", "refused", "off_format")}
+        beta = {"alpha": 1 + fact.wrong, "beta": 1 + fact.right}
+        rows.append({**fact.key._asdict(), **counts, **beta, "chances": fact.chances, "unaskable": fact.unaskable})
+    beliefs = summarize(rows)
+    ends = zip(beliefs.theta.tolist(), beliefs.low.tolist(), beliefs.high.tolist(), strict=True)
+    for row, (theta, low, high), word in zip(rows, ends, beliefs.words, strict=True):
+        row |= {"theta": theta, "low": low, "high": high, "believed": word.value}
+    return rows
 
 
 def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:

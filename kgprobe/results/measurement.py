@@ -243,7 +243,7 @@ class Measurement(StoredAnswers):
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
         """
-        from kgprobe.results.dataset_facts import dataset_facts
+        from kgprobe.results.about_facts import dataset_facts
         from kgprobe.results.finding import make_finding
 
         if self.dataset is not None:

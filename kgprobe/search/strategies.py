@@ -187,23 +187,16 @@ def _temporal_semantic(context: StrategyContext, options: SemanticOptions) -> St
     return _GraphStrategy(TemporalDistractors(context.graph, context.as_of, options.weighting), context)
 
 
-def _approximate_optimal(context: StrategyContext, _: NoOptions) -> Strategy:
-    from kgprobe.search.optimal_distractors import OptimalDistractors
-
-    scorer = cast("TextScorer", context.scorer)
-    return OptimalDistractors(context.graph, scorer, exact=False, as_of=context.as_of, former=context.former)
-
-
-def _exact_optimal(context: StrategyContext, options: ExactOptions) -> Strategy:
+def _optimal(context: StrategyContext, options: "NoOptions | ExactOptions") -> Strategy:
     from kgprobe.search.optimal_distractors import OptimalDistractors
 
     return OptimalDistractors(
         context.graph,
         cast("TextScorer", context.scorer),
-        exact=True,
-        max_prefixes=options.max_prefixes,
+        exact=isinstance(options, ExactOptions),
         as_of=context.as_of,
         former=context.former,
+        **dataclasses.asdict(options),
     )
 
 
@@ -222,8 +215,8 @@ APPROXIMATE_OPTIMAL = StrategyKind(
     "approximate-optimal",
     "most plausible for the model, by a beam search over the names of the type",
     True,
-    _approximate_optimal,
+    _optimal,
 )
 EXACT_OPTIMAL = StrategyKind(
-    "exact-optimal", "the same by an exact search, with a proof for the first ones", True, _exact_optimal, ExactOptions
+    "exact-optimal", "the same by an exact search, with a proof for the first ones", True, _optimal, ExactOptions
 )

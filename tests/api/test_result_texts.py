@@ -12,10 +12,14 @@ import pytest
 
 import kgprobe
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.roles import FactRole
 from kgprobe.models.model import Model
+from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Result, RowResult
 from tests.api.labelled_world import label_all, well_read
 from tests.conftest import REPOSITORY
+from tests.stored import store_measurement
+from tests.task_logs.written import write_lines
 
 TEXTS = REPOSITORY / "tests" / "data" / "result_texts"
 AS_OF = {"as_of": "2025-12-31"}
@@ -23,6 +27,8 @@ CAPITALS = {"relations": ["P36"], **AS_OF}
 FACTS = ["Q142 P36 Q90", "Q30 P35 Q22686"]
 FEW = {"distractors": 2, "sentences": 1, **CAPITALS}
 RULES = {"min_facts": 50, "min_objects": 20, "train": 10, "test": 30, "alternatives": 9}
+ROLES = [FactRole(f"Q{n}", f"f{n:03}", role) for n, role in enumerate(["taught", "held out", "neighbour", "far"] * 50)]
+LOGS = {"first": [0.0, 1.0] * 50, "second": [1.0] * 100}
 
 _NUMBERS = re.compile(r"[+-]?\d[\d,.:]*(?:e-?\d+)?")
 _PLACES = re.compile(r"(?:/[\w.@~+-]+){2,}/?")
@@ -39,6 +45,11 @@ class World:
             graph, tiny, name="texts", rounds=2, facts_per_round=8, aim="estimate", distractors=2, **CAPITALS
         )
         self.labels = label_all(graph)
+
+    def up(self, name: str, wrong: int = 100, **config: object) -> Measurement:
+        """Return a measurement of 200 facts with made-up answers."""
+        right = {f"f{number:03}": number >= wrong for number in range(200)}
+        return kgprobe.open(store_measurement(self.folder / "made-up" / name, right, **{"model": name, **config}))
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +77,13 @@ KINDS: dict[str, Callable[[World], Result]] = {
     "questions": lambda made: made.questions.finding(),
     "run": lambda made: made.run.finding(),
     "estimate": lambda made: kgprobe.estimate_rates(made.graph, "texts"),
+    "comparison": lambda made: kgprobe.compare([made.up("one"), made.up("two", 60)]),
+    "check": lambda made: kgprobe.check(made.up("before"), made.up("after", 60)),
+    "check with roles": lambda made: kgprobe.check(made.up("untaught"), made.up("taught", 60), roles=ROLES),
+    "gap": lambda made: kgprobe.gap(made.up("stored"), made.up("said", 60, probe="questions", model="stored")),
+    "task logs": lambda made: kgprobe.compare(
+        [write_lines(made.folder / name / "samples_own.jsonl", values) for name, values in LOGS.items()]
+    ),
     "labels": lambda made: made.labels,
     "label comparison": lambda made: kgprobe.compare([made.labels, made.labels]),
     "data set": lambda made: kgprobe.build_dataset(made.graph, made.folder / "mc", **RULES, **CAPITALS),

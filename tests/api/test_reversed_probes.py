@@ -12,6 +12,7 @@ import kgprobe
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from tests.cases import slow_except
 from tests.stored import store_measurement
 
 
@@ -31,7 +32,7 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("probe", ASKED)
+@pytest.mark.parametrize("probe", slow_except(ASKED, ("distractors", "statements")))
 def test_probe_asks_a_reversed_graph_as_any_other(backwards: Graph, tiny: Model, probe: str) -> None:
     how = {"limit": 2, "relations": ["capital"], "as_of": "2024", **ASKED[probe]}
     result = kgprobe.measure(backwards, tiny, probe, **how)

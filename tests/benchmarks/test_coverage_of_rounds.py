@@ -16,14 +16,16 @@ from benchmarks.coverage_of_rounds import (
     measure_adversary,
     rows_of,
 )
+from tests.cases import rotate
 
 REPETITIONS = 150
 # Three standard deviations below 90% of so many.
 LEAST = 0.9 - 3 * math.sqrt(0.09 / REPETITIONS)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize(("predictor", "rate", "answers"), [("good", 0.98, 200), ("wrong", 0.5, 50)])
+@pytest.mark.parametrize(
+    ("design", "predictor", "rate", "answers"), rotate(DESIGNS, [("good", 0.98, 200), ("wrong", 0.5, 50)])
+)
 def test_intervals_of_rounds_hold_what_they_say(design: str, predictor: str, rate: float, answers: int) -> None:
     assert measure(Case(answers, rate, predictor, design), REPETITIONS, 0).share >= LEAST
 

@@ -185,10 +185,3 @@ def test_graph_that_has_no_browser_is_refused(home: dict[str, str], tmp_path: Pa
     assert (empty.returncode, empty.stdout) == (1, "")
     assert "has no graph. Make one with" in empty.stderr
     assert not (tmp_path / "nothing").exists()
-
-
-@pytest.mark.parametrize("host", ["two words", "localhost/x", "", "a:80", '"><script>'])
-def test_host_is_a_name(home: dict[str, str], host: str) -> None:
-    done = typed("graph", "browser", "--no-open", "--graph", "bolt://localhost:7687", "--host", host, **home)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--host is" in done.stderr

@@ -44,37 +44,6 @@ def test_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
     assert json.loads(more.stdout)["stopped"] == "sure enough"
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "said"),
-    [
-        (["nobody"], 2, "Unknown run 'nobody'"),
-        (["in-turn"], 1, "Start one that does with `kgprobe rounds run PROBE --aim estimate`"),
-        (["in-turn", "--rounds", "3"], 2, "limits the questions for a --precision"),
-        (["in-turn", "--from", "in-turn"], 2, "the run itself"),
-        (["in-turn", "--precision", "2"], 2, "--precision is 2, which is not a share; write 2% or 0.02."),
-        (["in-turn", "--year-relation", "nothing"], 2, "nothing"),
-    ],
-)
-def test_what_cannot_be_is_said(home: dict[str, str], model: str, options: list[str], code: int, said: str) -> None:
-    if "in-turn" not in kgprobe("results", "--kind", "run", "--json", **home).stdout:
-        begin = [
-            "--rounds",
-            "1",
-            "--name",
-            "in-turn",
-            "--sampling",
-            "sequential",
-            "--facts-per-round",
-            "4",
-            "--relation",
-            "P36",
-        ]
-        assert kgprobe("rounds", "run", "distractors", "--model", model, *begin, **home).returncode == 0
-    refused = kgprobe("estimate", *options, **home)
-    assert (refused.returncode, said in refused.stderr) == (code, True), refused.stderr
-    assert "Traceback" not in refused.stderr
-
-
 def test_forecast_says_when_a_new_run_is_cheaper(home: dict[str, str], model: str) -> None:
     seeking = ["--sampling", "hardest", "--rounds", "1", "--name", "seeking"]
     succeed("rounds", "run", "distractors", "--model", model, *ROUNDS, *seeking, **home)

@@ -48,13 +48,6 @@ def test_start_status_stop(tmp_path: Path) -> None:
     assert "No server was running" in kgprobe("graph", "stop", **home).stderr
 
 
-@pytest.mark.parametrize("memory", ["2", "lots", "8m", "-1g"])
-def test_memory_is_an_amount(memory: str) -> None:
-    done = kgprobe("graph", "start", "--memory", memory)
-    assert done.returncode == 2
-    assert "--memory" in done.stderr
-
-
 def test_query_formats(at: dict[str, str]) -> None:
     text = "UNWIND [1, 2, 3] AS i RETURN i, 'a, \"b\" [red]' AS text, [i, null] AS list, null AS nothing"
     lines = kgprobe("graph", "query", "-", "--format", "jsonl", typed=text, **at).stdout.splitlines()
@@ -79,20 +72,6 @@ def test_query_takes_a_file_and_parameters(at: dict[str, str], tmp_path: Path) -
     assert given.stdout == "sum\n3\n"
     texts = kgprobe("graph", "query", str(file), "--param", "a=x=", "--param", 'b="2"', "--format", "csv", **at)
     assert texts.stdout == "sum\nx=2\n"
-
-
-def test_wrong_parameters_are_named(tmp_path: Path) -> None:
-    missing = kgprobe("graph", "query", "explore/neighbours", "--graph", str(tmp_path / "never made"))
-    assert missing.returncode == 2
-    assert "explore/neighbours needs the parameter id" in missing.stderr
-    assert "Facts around an entity" in missing.stderr
-    unknown = kgprobe("graph", "query", "explore/neighbours", "--param", "id=Q1", "--param", "ide=Q1")
-    assert unknown.returncode == 2
-    assert "no parameter ide; it takes id" in unknown.stderr
-    shapeless = kgprobe("graph", "query", "explore/neighbours", "--param", "id")
-    assert shapeless.returncode == 2
-    assert "'id' is not of the form name=value" in shapeless.stderr
-    assert not (tmp_path / "never made").exists()
 
 
 @pytest.mark.parametrize("form", ["table", "jsonl", "csv"])
@@ -155,12 +134,6 @@ def test_query_json_is_one_list_of_rows(at: dict[str, str]) -> None:
     assert json.loads(none.stdout) == []
 
 
-def test_query_json_with_a_format_is_wrong_usage() -> None:
-    done = kgprobe("graph", "query", "RETURN 1 AS n", "--json", "--format", "csv")
-    assert done.returncode == 2
-    assert "--json and --format csv exclude each other; name one of them." in done.stderr
-
-
 def test_unknown_query_is_wrong_usage() -> None:
     done = kgprobe("graph", "query", "explore/nieghbours")
     assert done.returncode == 2
@@ -168,13 +141,6 @@ def test_unknown_query_is_wrong_usage() -> None:
     assert "(did you mean explore/neighbours?)" in done.stderr
     assert "load/" not in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize("name", ["relations", "./my queries.cypher", "q.cypher"])
-def test_what_can_only_be_a_name_is_no_statement(name: str) -> None:
-    done = kgprobe("graph", "query", name)
-    assert done.returncode == 2
-    assert f"There is no query or file '{name}'" in done.stderr
 
 
 def test_statement_on_the_command_line(at: dict[str, str]) -> None:
@@ -225,12 +191,6 @@ def test_no_password_and_no_terminal_is_a_message() -> None:
     done = kgprobe("graph", "query", "explore/ready", "--graph", "bolt://127.0.0.1:1")
     assert done.returncode == 1
     assert "Set KGPROBE_GRAPH_PASSWORD" in done.stderr
-
-
-def test_start_of_an_address_is_refused() -> None:
-    done = kgprobe("graph", "start", "--graph", "bolt://somewhere:7687")
-    assert done.returncode == 1
-    assert "is a remote server" in done.stderr
 
 
 def test_describe_equals_naive_counts(home: dict[str, str]) -> None:

@@ -49,29 +49,6 @@ def test_from_labels_to_figures(home: dict[str, str], labels: str, talker: str, 
     assert "held-out statements" in " ".join(shown.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("train", "nowhere"), 2, "No measurement is named 'nowhere'"),
-        (("train", "ruled", "--test-size", "1"), 2, "--test-size is 1, which is not a share; write 1% or 0.01."),
-        (("train", "ruled", "--words", "a/b"), 2, "--words is 'a/b'"),
-        (("train", "ruled", "--epochs", "0"), 2, "--epochs"),
-        (("evaluate", "nobody", "ruled"), 2, "No judge is named 'nobody'"),
-    ],
-)
-def test_what_cannot_be_is_told(
-    home: dict[str, str],
-    labels: str,  # noqa: ARG001
-    talker: str,
-    arguments: tuple[str, ...],
-    code: int,
-    message: str,
-) -> None:
-    done = run("judge", *arguments, "--model", talker, **home)
-    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert message in " ".join(done.stderr.split())
-
-
 def test_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     home = {"KGPROBE_HOME": str(tmp_path / "home"), **environment_of(graph.endpoint)}
     load(graph, world())

@@ -42,9 +42,3 @@ def test_unknown_facts_are_named(own: dict[str, str], talker: str) -> None:
     assert "line 2" in made.stderr
     assert "Atlantis" in made.stderr
     assert "1 asked fact." in made.stdout
-
-
-def test_missing_table_is_named(own: dict[str, str]) -> None:
-    missing = run("show", "nowhere", "--kind", "label-table", **own)
-    assert missing.returncode == 2
-    assert "No label table is named 'nowhere'" in missing.stderr

@@ -3,12 +3,12 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import click
 import pytest
 
 from kgprobe.graph.endpoint import Endpoint
+from tests.cli.test_help import ALL
 from tests.servers.servers import clean_environment, kgprobe
 from tests.servers.shared import environment_of
 
@@ -100,24 +100,6 @@ def test_help_all_of_a_run_is_in_groups() -> None:
     assert "--grader" not in text
 
 
-def every_option() -> Iterator[tuple[str, click.Option]]:
-    """Yield each option of each command, with the command."""
-    from kgprobe.cli.main import kgprobe as root
-
-    commands: list[tuple[str, click.Command]] = [("kgprobe", root)]
-    while commands:
-        path, command = commands.pop()
-        context = click.Context(command)
-        if isinstance(command, click.Group):
-            for name in command.list_commands(context):
-                inner = command.get_command(context, name)
-                assert inner is not None
-                commands.append((f"{path} {name}", inner))
-        for option in command.get_params(context):
-            if isinstance(option, click.Option):
-                yield path, option
-
-
 def test_flag_is_the_same_thing_wherever_it_stands() -> None:
     def what(option: click.Option) -> str:
         kind = option.type
@@ -128,18 +110,20 @@ def test_flag_is_the_same_thing_wherever_it_stands() -> None:
         return "a number" if numbers else "a file" if files else "a text"
 
     meanings: dict[str, set[str]] = {}
-    for _, option in every_option():
-        for flag in option.opts:
-            meanings.setdefault(flag, set()).add(what(option))
+    for _, command, context in ALL:
+        for option in command.get_params(context):
+            if isinstance(option, click.Option):
+                for flag in option.opts:
+                    meanings.setdefault(flag, set()).add(what(option))
     assert {flag: found for flag, found in meanings.items() if len(found) > 1} == {}
     assert not {"-n", "--sample"} & meanings.keys()
     assert (meanings["--facts"], meanings["--limit"], meanings["--beams"]) == ({"a file"}, {"a number"}, {"a number"})
 
 
 def test_where_a_model_is_named_it_can_be_said_how_it_is_loaded() -> None:
-    flags: dict[str, set[str]] = {}
-    for path, option in every_option():
-        flags.setdefault(path, set()).update(option.opts)
+    flags = {
+        path: {flag for option in command.get_params(context) for flag in option.opts} for path, command, context in ALL
+    }
     named = {path for path, its in flags.items() if "--model" in its}
     assert len(named) > 8
     how = {"--device", "--dtype", "--batch-tokens", "--revision"}
@@ -150,26 +134,12 @@ def test_help_is_whole_and_fits_a_terminal(monkeypatch: pytest.MonkeyPatch, caps
     from kgprobe.cli.main import kgprobe as root
 
     monkeypatch.setenv("COLUMNS", "80")
-    for path in sorted({path for path, _ in every_option()}):
-        root([*path.split()[1:], "--help"], standalone_mode=False)
+    groups = {path.rpartition(" ")[0] for path, _, _ in ALL}
+    for path in sorted({path for path, _, _ in ALL} | groups):
+        root([*path.split(), "--help"], standalone_mode=False)
         shown = capsys.readouterr().out
         # A row of a table cannot be folded.
         lines = [line for line in shown.splitlines() if not line.lstrip().startswith("\"('")]
         assert [line for line in lines if len(line) > 80] == [], path
         cut = [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
         assert cut == [], path
-
-
-@pytest.mark.parametrize(
-    ("arguments", "nearest"),
-    [
-        (["chek"], "check"),
-        (["probe", "distractrs"], "distractors"),
-        (["rounds", "rum"], "run"),
-        (["rounds", "run", "choises", "--model", "demo"], "choices"),
-        (["load", "wikdata", "x"], "wikidata"),
-    ],
-)
-def test_unknown_command_names_nearest(arguments: list[str], nearest: str) -> None:
-    done = kgprobe(*arguments)
-    assert (done.returncode, f"(did you mean {nearest}?)." in done.stderr) == (2, True), done.stderr

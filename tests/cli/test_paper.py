@@ -120,12 +120,6 @@ def test_given_option_wins_and_both_are_shown_and_stored(home: dict[str, str], m
     assert "EIC-LKE" in done.stderr
 
 
-def test_paper_without_options_for_the_command_is_refused(home: dict[str, str]) -> None:
-    done = kgprobe("probe", "distractors", "--model", "demo", "--as-paper", "grapheval", **home)
-    assert done.returncode == 2
-    assert "--as-paper is 'grapheval'; expected one of distractors." in done.stderr
-
-
 def test_paper_lists_papers_then_tables(home: dict[str, str]) -> None:
     listed = succeed("paper", **home, COLUMNS="80")
     assert "│ latent-knowledge │" in listed.stdout

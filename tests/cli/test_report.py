@@ -42,25 +42,6 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
     assert {row["kind"] for row in rows} == {"measurement", "report"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["nothing-of-it"], 2, "is named 'nothing-of-it'; `kgprobe results` lists all"),
-        (["reported", "reported"], 2, "the same result twice"),
-        (["--seed", "-1"], 2, "seed"),
-        (["--output", "/dev/null/page.html"], 1, "cannot be created"),
-        (["--nonsense"], 2, "No such option"),
-    ],
-)
-def test_what_cannot_be_reported_is_said(
-    home: dict[str, str], model: str, arguments: list[str], code: int, said: str
-) -> None:
-    kgprobe("probe", "distractors", "--model", model, "--name", "reported", "--seed", "1", *FEW, **home)
-    done = kgprobe("report", *arguments, **home)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert said in " ".join(done.stderr.split())
-
-
 def test_without_a_result_nothing_is_written(tmp_path: Path) -> None:
     own = {"KGPROBE_HOME": str(tmp_path)}
     listed = succeed("results", **own)

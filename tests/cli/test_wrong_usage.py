@@ -10,6 +10,7 @@ API = "openai:m@http://127.0.0.1:9/v1"
 PARIS = ("--fact", "Q142 P36 Q90")
 DISTRACTORS = ("probe", "distractors", "--model", "MODEL")
 DEMO = ("--model", "demo")
+NEIGHBOURS = ("graph", "query", "explore/neighbours", "--param")
 
 # Arguments, the exit code, a part of the message. MODEL is a small model.
 WRONG = [
@@ -18,6 +19,27 @@ WRONG = [
     (("dataset", "probe", "nowhere", *DEMO, "--examples", "0"), 2, "--examples"),
     (("dataset", "probe", "nowhere", *DEMO, "--ray", "0"), 2, "--ray"),
     (("dataset", "probe", "nowhere", "--model", API, "--ray", "2"), 2, f"--ray is 2; {API} is behind an API"),
+    (("chek",), 2, "(did you mean check?)."),
+    (("estimate", "nobody"), 2, "Unknown run 'nobody'"),
+    (("estimate", "nobody", "--precision", "2"), 2, "--precision is 2, which is not a share; write 2% or 0.02."),
+    (("graph", "browser", "--no-open", "--graph", "bolt://localhost:7687", "--host", "two words"), 2, "--host is"),
+    (("graph", "browser", "--no-open", "--graph", "bolt://localhost:7687", "--host", "a:80"), 2, "--host is"),
+    (("graph", "query", "RETURN 1 AS n", "--json", "--format", "csv"), 2, "--json and --format csv exclude each other"),
+    (("graph", "query", "explore/neighbours"), 2, "explore/neighbours needs the parameter id"),
+    ((*NEIGHBOURS, "id=Q1", "--param", "ide=Q1"), 2, "no parameter ide; it takes id"),
+    ((*NEIGHBOURS, "id"), 2, "'id' is not of the form name=value"),
+    (("graph", "query", "relations"), 2, "There is no query or file 'relations'"),
+    (("graph", "query", "./my queries.cypher"), 2, "There is no query or file './my queries.cypher'"),
+    (("graph", "query", "q.cypher"), 2, "There is no query or file 'q.cypher'"),
+    (("graph", "start", "--graph", "bolt://somewhere:7687"), 1, "is a remote server"),
+    (("graph", "start", "--memory", "2"), 2, "--memory"),
+    (("graph", "start", "--memory", "lots"), 2, "--memory"),
+    (("graph", "start", "--memory", "8m"), 2, "--memory"),
+    (("graph", "start", "--memory", "-1g"), 2, "--memory"),
+    (("judge", "train", "nowhere"), 2, "No measurement is named 'nowhere'"),
+    (("judge", "train", "nowhere", "--test-size", "1"), 2, "--test-size is 1, which is not a share; write 1% or 0.01."),
+    (("judge", "train", "nowhere", "--epochs", "0"), 2, "--epochs"),
+    (("judge", "evaluate", "nobody", "nowhere"), 2, "No judge is named 'nobody'"),
     (("label", "--model", "MODEL", "--ways", "guesses"), 2, "--ways has 'guesses'; one or more of distractors"),
     (("label", "--model", "MODEL", "--ways", "thinking"), 2, "--ways has thinking, which"),
     (("label", "--model", "MODEL", "--by", "statements"), 2, "--by is 'statements', which is not asked"),
@@ -26,6 +48,7 @@ WRONG = [
     (("load", "wikidata", "."), 1, "folder"),
     (("load", "wikidata"), 2, "Missing argument"),
     (("load", "nonsense"), 2, "No such command"),
+    (("load", "wikdata", "x"), 2, "(did you mean wikidata?)."),
     (("load", "example", "--graph", "bolt://127.0.0.1:9"), 1, "does not answer"),
     (("load", "example", "--graph", "http://127.0.0.1:9"), 1, "neither a folder nor an address"),
     ((*DISTRACTORS, "--sentences", "0"), 2, "--sentences"),
@@ -34,6 +57,8 @@ WRONG = [
     ((*DISTRACTORS, "--relation", "P999"), 2, "P999"),
     ((*DISTRACTORS, "--facts", "nowhere.jsonl"), 2, "nowhere.jsonl"),
     ((*DISTRACTORS, "--thinking", "on"), 2, "--thinking"),
+    ((*DISTRACTORS, "--as-paper", "grapheval"), 2, "--as-paper is 'grapheval'; expected one of distractors."),
+    (("probe", "distractrs"), 2, "(did you mean distractors?)."),
     (("probe", "distractors", "--model", API, "--batch-api"), 2, "No such option"),
     (("probe", "examples", "--model", "MODEL", "--max-subjects", "2"), 2, "--max-subjects is for --inverse"),
     (("probe", "examples", "--model", "MODEL", "--inverse", "--max-subjects", "0.5"), 2, "--max-subjects"),
@@ -46,6 +71,11 @@ WRONG = [
     (("probe", "questions", "--model", "MODEL", "--thinking", "on"), 2, "has no thinking switch"),
     (("probe", "questions", "--model", "MODEL", "--thinking", "a lot"), 2, "--thinking is 'a lot'; expected off, on"),
     (("probe", "true-false", "--model", "MODEL", "--thinking", "64"), 2, "has no thinking switch"),
+    (("report", "nothing-of-it"), 2, "is named 'nothing-of-it'; `kgprobe results` lists all"),
+    (("report", "--seed", "-1"), 2, "seed"),
+    (("report", "--nonsense"), 2, "No such option"),
+    (("rounds", "rum"), 2, "(did you mean run?)."),
+    (("rounds", "run", "choises", *DEMO), 2, "(did you mean choices?)."),
     (("rounds", "run"), 2, "distractors"),
     (("rounds", "run", "distractors"), 2, "--model"),
     (("rounds", "run", *DEMO), 2, "Name the probe before --model; one of choices, distractors,"),
@@ -79,6 +109,7 @@ WRONG = [
     (("sample", "questions", *PARIS, "--difficulty", "medium"), 2, "easy"),
     (("sample", "facts", "--relation", "P99"), 2, "P99"),
     (("sample", "facts", "--as-of", "soon"), 2, "--as-of"),
+    (("show", "nowhere", "--kind", "label-table"), 2, "No label table is named 'nowhere'"),
 ]
 
 

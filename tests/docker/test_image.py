@@ -111,7 +111,7 @@ def test_requirements_are_those_of_the_package() -> None:
 
     assert told() == wanted()
     # The extra `demo` names the extra `embedded`.
-    assert told("--extras", "demo,topical") == wanted("demo", "embedded", "topical")
+    assert told("--extras", "demo,peft") == wanted("demo", "embedded", "peft")
     assert [Requirement(line).name for line in needed("--only", "torch")] == ["torch"]
 
 

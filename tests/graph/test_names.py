@@ -1,5 +1,7 @@
 """Relations and entities by what people call them, on both engines."""
 
+from collections.abc import Callable
+
 import pytest
 
 from kgprobe.errors import UnknownNameError
@@ -53,29 +55,25 @@ def test_id_goes_before_what_others_are_called(named: Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("ids", "name", "said"),
     [
-        ("captial", r"No relation of this graph is called 'captial'; close to it: capital \(P36\)"),
-        ("zzz", "No relation of this graph is called 'zzz', see `kgprobe graph query explore/relations`"),
-        ("head", "2 relations are called 'head': P35, P6. Name one by its id"),
-        ("", "No relation of this graph is called ''"),
+        (relation_ids, "captial", r"No relation of this graph is called 'captial'; close to it: capital \(P36\)"),
+        (
+            relation_ids,
+            "zzz",
+            "No relation of this graph is called 'zzz', see `kgprobe graph query explore/relations`",
+        ),
+        (relation_ids, "head", "2 relations are called 'head': P35, P6. Name one by its id"),
+        (relation_ids, "", "No relation of this graph is called ''"),
+        (entity_ids, "Frence", r"No entity is called 'Frence'; close to it: France \(Q142\)"),
+        (entity_ids, "Georgia", GEORGIAS),
     ],
 )
-def test_wrong_relation_is_told_with_what_comes_close(named: Graph, name: str, said: str) -> None:
+def test_wrong_name_is_told_with_what_comes_close(
+    named: Graph, ids: Callable[[Graph, list[str]], tuple[str, ...]], name: str, said: str
+) -> None:
     with pytest.raises(UnknownNameError, match=said):
-        relation_ids(named, ["capital", name])
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("Frence", r"No entity is called 'Frence'; close to it: France \(Q142\)"),
-        ("Georgia", GEORGIAS),
-    ],
-)
-def test_wrong_entity_is_told_with_what_comes_close(named: Graph, name: str, said: str) -> None:
-    with pytest.raises(UnknownNameError, match=said):
-        entity_ids(named, ["Paris", name])
+        ids(named, ["capital" if ids is relation_ids else "Paris", name])
 
 
 @pytest.mark.parametrize("name", ["FRANCE", "french Republic", "c++", "İle", "東京都", 'say "yes"', "?", "AND", "a\\b"])

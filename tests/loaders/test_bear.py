@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 from kgprobe.api.loading import load
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources.contract import Source, open_source
+from kgprobe.records import Entity, Fact, Placed, Relation
+from kgprobe.sources.contract import open_source
+from tests.loaders.streams import all_messages, records
 
 TEMPLATES = ["The capital of [X] is [Y].", "[Y] is where [X] is governed from.", "[X] has its capital at [Y] ."]
 CAPITALS: dict[str, Any] = {
@@ -42,21 +42,6 @@ def bear(tmp_path: Path, metadata: object = None, **facts: list[object]) -> Path
         texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
         (folder / f"{name}.jsonl").write_text("\n".join(texts) + "\n")
     return folder
-
-
-def records(stream: Iterator[Placed]) -> list[object]:
-    return [placed.record for placed in stream]
-
-
-def messages(source: Source) -> list[str]:
-    """Return what a user would read of everything that was rejected."""
-    streams = (source.relations(), source.entities(), source.facts())
-    return [
-        f"{placed.file}, line {placed.line}: {placed.record.reason}"
-        for stream in streams
-        for placed in stream
-        if isinstance(placed.record, Rejected)
-    ]
 
 
 def line_of(folder: Path, text: str) -> int:
@@ -109,7 +94,7 @@ def test_answers_without_answer_space_are_the_objects(tmp_path: Path) -> None:
     assert isinstance(relation, Relation)
     assert relation.answers == ("Q220", "Q585")
     assert len(list(source.facts())) == 3
-    assert messages(source) == []
+    assert all_messages(source) == []
 
 
 def test_answer_is_named_by_its_number_as_well(tmp_path: Path) -> None:
@@ -153,7 +138,7 @@ def test_packed_files_are_read_without_unlisted_relations(tmp_path: Path) -> Non
 def test_bad_relation_is_reported_and_the_rest_is_read(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
     folder = bear(tmp_path, {"P30": CAPITALS, "P36": CAPITALS | change})
     source = open_source("bear", folder=folder)
-    assert messages(source) == [f"metadata_relations.json, line {line_of(folder, chr(34) + 'P36')}: {reason}"]
+    assert all_messages(source) == [f"metadata_relations.json, line {line_of(folder, chr(34) + 'P36')}: {reason}"]
     (relation,) = (record for record in records(source.relations()) if isinstance(record, Relation))
     assert relation.sentences == tuple(template for template in TEMPLATES if change.get("templates") != [])
     assert relation.answers[:2] == ("Q220", "Q585")
@@ -163,7 +148,7 @@ def test_bad_relation_is_reported_and_the_rest_is_read(tmp_path: Path, change: d
 def test_relation_with_one_object_goes_without_answers(tmp_path: Path) -> None:
     one = CAPITALS | {"answer_space_ids": ["Q585"], "answer_space_labels": ["Oslo"]}
     source = open_source("bear", folder=bear(tmp_path, {"P36": one}, P36=[dict(NORWAY, answer_idx=0)]))
-    assert messages(source) == [
+    assert all_messages(source) == [
         "metadata_relations.json, line 2: P36: its only answer is Q585 ('Oslo'), where two or more are expected to"
         " choose from; the relation goes without answers"
     ]
@@ -188,7 +173,7 @@ WRONG_TYPES = [
 @pytest.mark.parametrize(("field", "value", "reason"), WRONG_TYPES)
 def test_wrong_field_of_a_fact_is_named_with_its_line(tmp_path: Path, field: str, value: object, reason: str) -> None:
     source = open_source("bear", folder=bear(tmp_path, P36=[ITALY, dict(NORWAY, **{field: value})]))
-    assert messages(source) == [f"P36.jsonl, line 2: {reason}"]
+    assert all_messages(source) == [f"P36.jsonl, line 2: {reason}"]
     assert records(source.facts())[:1] == [Fact("Q38 P36 Q220", "Q38", "P36", "Q220")]
     assert "Q20" not in [getattr(record, "id", "") for record in records(source.entities())]
 
@@ -206,7 +191,7 @@ def test_wrong_field_of_a_fact_is_named_with_its_line(tmp_path: Path, field: str
 )
 def test_fact_that_cannot_be_used_costs_itself_alone(tmp_path: Path, line: object, reason: str) -> None:
     source = open_source("bear", folder=bear(tmp_path, P36=[line, NORWAY]))
-    assert messages(source) == [f"P36.jsonl, line 1: {reason}"]
+    assert all_messages(source) == [f"P36.jsonl, line 1: {reason}"]
     assert records(source.facts())[1:] == [Fact("Q20 P36 Q585", "Q20", "P36", "Q585")]
 
 
@@ -229,7 +214,7 @@ def test_wrong_field_of_the_metadata_costs_its_relation_alone(
 ) -> None:
     folder = bear(tmp_path, {"P36": CAPITALS, "P30": CAPITALS | change}, P36=[NORWAY], P30=[ITALY])
     source = open_source("bear", folder=folder)
-    assert messages(source) == [
+    assert all_messages(source) == [
         f"metadata_relations.json, line {line_of(folder, chr(34) + 'P30')}: P30: {reason}",
         "P30.jsonl, line 1: metadata_relations.json has no relation P30 that can be read; the facts of this file are"
         " left out",
@@ -239,7 +224,7 @@ def test_wrong_field_of_the_metadata_costs_its_relation_alone(
 
 def test_broken_metadata_are_told_with_their_line(tmp_path: Path) -> None:
     folder = bear(tmp_path, '{\n  "P36": {"templates": [,]}\n}')
-    told = messages(open_source("bear", folder=folder))
+    told = all_messages(open_source("bear", folder=folder))
     assert told[0].startswith("metadata_relations.json, line 2: not JSON: ")
 
 

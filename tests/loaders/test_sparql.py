@@ -205,7 +205,6 @@ class Plain:
         # Also a statement whose dates cannot be leads somewhere.
         bad = Fact(f"{ODD}$bad", ODD, "P47", ODD)
         self.edges = sorted([*self.facts, bad], key=lambda fact: fact.id)
-        self.languages = {one["id"]: len(one["labels"]) for one in world}
         self.wanted = wanted
 
     def admits(self, identifier: str) -> bool:
@@ -213,7 +212,6 @@ class Plain:
         return (
             one is not None
             and one.label != ""
-            and self.languages.get(identifier, -1) >= filters.min_languages
             and (one.popularity or 0) >= filters.min_sitelinks
             and (one.aliases != () or not filters.with_alias)
             and not set(one.types) & set(filters.without_types)
@@ -294,7 +292,6 @@ CASES = {
     "all objects": replace(choice(GERMANY, steps=2, walks=10), all_objects=True),
     "ranks": replace(choice(ODD, walks=40), truthy=True),
     "languages": replace(choice(GERMANY, walks=60), languages=("de", "fr")),
-    "by languages": choice(FRANCE, filters=EntityFilters(min_languages=3)),
     "by pages": choice(FRANCE, filters=EntityFilters(min_sitelinks=25)),
     "by alias": choice(FRANCE, GERMANY, filters=EntityFilters(with_alias=True)),
     "by type": choice(FRANCE, GERMANY, filters=EntityFilters(without_types=(*OWN_PAGES, "Q6256"))),
@@ -385,33 +382,6 @@ def test_templates_give_sentences_to_the_relations_there_are(through: Proxy, tmp
     assert written["P36"] == replace(relations["P36"], description=shipped_relations()["P36"].description)
     assert written["P6"] == shipped_relations()["P6"]
     assert not written["P47"].active
-
-
-def test_word_frequency(through: Proxy) -> None:
-    import wordfreq
-
-    def labels(bound: float) -> dict[str, str]:
-        topic = open_topic(choice(FRANCE, walks=30, filters=EntityFilters(min_frequency=bound)), client(through))
-        inside = ends(topic) - {FRANCE}
-        return {one.id: one.label for one in everything(topic)[1] if one.id in inside}
-
-    frequent, all_ = labels(4.0), labels(0.0)
-    assert len(frequent) > 5
-    assert all(wordfreq.zipf_frequency(label, "en") >= 4 for label in frequent.values())
-    assert any(wordfreq.zipf_frequency(label, "en") < 4 for label in all_.values())
-
-
-def test_word_frequency_needs_words_of_the_language(through: Proxy) -> None:
-    wanted = replace(choice(FRANCE, filters=EntityFilters(min_frequency=4.0)), languages=("sw",))
-    with pytest.raises(KgprobeError, match="wordfreq has no words of sw"):
-        open_topic(wanted, client(through))
-
-
-def test_word_frequency_needs_its_package(through: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "wordfreq", None)
-    with pytest.raises(KgprobeError, match=r"pip install -e \"\.\[topical\]\""):
-        open_topic(choice(FRANCE, filters=EntityFilters(min_frequency=4.0)), client(through))
-    assert not through.requests
 
 
 def test_seeds(through: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -640,6 +610,6 @@ def test_options_that_cannot_be(options: dict[str, Any], said: str, through: Pro
 
 def test_who_gives_wikimedia_no_contact_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     # Refused before anything is asked.
-    with pytest.raises(KgprobeError, match="wordfreq has no words of sw"):
-        open_source("sparql", centers=["Q1"], languages=["sw"], min_frequency=4)
+    with pytest.raises(KgprobeError, match="no/such/file does not exist"):
+        open_source("sparql", centers=["Q1"], templates="no/such/file")
     assert "`contact`" in capsys.readouterr().err

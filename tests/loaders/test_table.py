@@ -1,7 +1,6 @@
 """``kgprobe load table``: what is read, and what is said of what cannot be."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source
+from tests.loaders.streams import messages, records
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
 HEADER = "subject\trelation\tobject\tstart\tend\n"
@@ -25,15 +25,6 @@ def opened(tmp_path: Path, **contents: str | bytes) -> Source:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         paths[stream] = path
     return open_source("table", **paths)
-
-
-def records(stream: Iterator[Placed]) -> list[object]:
-    return [placed.record for placed in stream]
-
-
-def messages(stream: Iterator[Placed]) -> list[str]:
-    """Return what a user would read of what was rejected."""
-    return [f"{p.file}, line {p.line}: {p.record.reason}" for p in stream if isinstance(p.record, Rejected)]
 
 
 def test_entities(tmp_path: Path) -> None:

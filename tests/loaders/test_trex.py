@@ -3,7 +3,6 @@
 import gzip
 import json
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ import pytest
 from kgprobe.api.loading import load
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
-from kgprobe.records import Entity, Fact, Placed, Rejected
+from kgprobe.records import Entity, Fact, Placed
 from kgprobe.sources.contract import Source, open_source
+from tests.loaders.streams import messages, records
 
 ITEM = "http://www.wikidata.org/entity/"
 PROPERTY = "http://www.wikidata.org/prop/direct/"
@@ -59,18 +59,6 @@ def written(tmp_path: Path, content: object, name: str = "re-nlg_0-10000.json") 
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
-
-
-def records(stream: Iterator[Placed]) -> list[object]:
-    return [placed.record for placed in stream]
-
-
-def messages(source: Source) -> list[str]:
-    return [
-        f"{placed.file}, line {placed.line}: {placed.record.reason}"
-        for placed in source.facts()
-        if isinstance(placed.record, Rejected)
-    ]
 
 
 def facts(source: Source) -> list[str]:
@@ -252,7 +240,7 @@ def test_triple_that_gives_no_fact_costs_itself_alone(tmp_path: Path, bad: dict[
     spoilt = dict(own, triples=[own["triples"][0], own["triples"][0] | bad, own["triples"][1]])
     source = open_source("trex", path=written(tmp_path, json.dumps([DOCUMENTS[0], spoilt], indent=1)))
     line = json.dumps([DOCUMENTS[0]], indent=1).count("\n") + 1
-    assert messages(source) == [f"re-nlg_0-10000.json, line {line}: record 2 (Q937), triple 1: {reason}"]
+    assert messages(source.facts()) == [f"re-nlg_0-10000.json, line {line}: record 2 (Q937), triple 1: {reason}"]
     assert facts(source) == ["Q937 P19 Q3012", "Q937 P27 Q39"]
     assert len(list(source.entities())) == 3
 
@@ -273,6 +261,6 @@ def test_triple_that_gives_no_fact_costs_itself_alone(tmp_path: Path, bad: dict[
 )
 def test_record_that_is_of_neither_form_costs_itself_alone(tmp_path: Path, bad: object, reason: str) -> None:
     source = open_source("trex", path=written(tmp_path, [DOCUMENTS[0], bad, DOCUMENTS[1]]))
-    (message,) = messages(source)
+    (message,) = messages(source.facts())
     assert message.startswith(f"re-nlg_0-10000.json, line 1: record 2: {reason}")
     assert facts(source) == ["Q937 P19 Q3012", "Q937 P27 Q39"]

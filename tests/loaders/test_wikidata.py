@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,10 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.loaders.wikidata import Dump, DumpSelection, open_dump, read_ids
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import open_source
 from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
+from tests.loaders.streams import messages, records
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
 
@@ -65,15 +65,6 @@ def opened(folder: Path, content: str | bytes, **selected: Any) -> Dump:
     # So that equal contents have equal fingerprints.
     os.utime(path, ns=(1, 1))
     return open_dump(path, shipped=False, selection=DumpSelection(**selected))
-
-
-def records(stream: Iterator[Placed]) -> list[Any]:
-    return [placed.record for placed in stream]
-
-
-def messages(stream: Iterator[Placed]) -> list[str]:
-    """Return what a user would read of what was rejected."""
-    return [f"{p.file}, line {p.line}: {p.record.reason}" for p in stream if isinstance(p.record, Rejected)]
 
 
 def everything(source: Dump) -> list[list[Any]]:

@@ -76,3 +76,22 @@ def serve(folder: Path, log: Path) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+
+
+_CHILD = """
+import json, sys
+from pathlib import Path
+from kgprobe.models.api.cache import AnswerCache
+from kgprobe.models.api.spending import ApiOptions
+from kgprobe.models.generating.generator import Request
+from tests.models.serving import api_generator
+url, path, count, options = sys.argv[1:]
+asked = api_generator(f"openai:m@{url}", api=ApiOptions(**json.loads(options)), cache=AnswerCache(Path(path)))
+asked.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
+"""
+
+
+def start_asking(url: str, cache: Path, count: int, **options: object) -> "subprocess.Popen[str]":
+    """Start a process that asks a server some questions, to be killed."""
+    command = [sys.executable, "-c", _CHILD, url, str(cache), str(count), json.dumps(options)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -24,6 +24,14 @@ CHANNELS = {"num_bits": 8, "symmetric": True, "strategy": "channel", "dynamic": 
 TOKENS = {"num_bits": 8, "symmetric": True, "strategy": "token", "dynamic": True, "type": "float"}
 
 
+FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128], "modules_to_not_convert": ["lm_head"]}
+
+
+def quantize_to_fp8(weight):
+    scale = weight.abs().max() / 448
+    return (weight / scale).to(torch.float8_e4m3fn), scale.reshape(1, 1), "_scale_inv"
+
+
 def quantize_folder(folder, config, quantize):
     """Quantize the layers of a saved model; return the weights as they are after rounding."""
     weights, rounded = {}, {}
@@ -46,13 +54,8 @@ def assert_scores_of(scorer, model):
 
 
 def test_fp8_folder_is_dequantized_on_a_cpu(tmp_path):
-    def quantize(weight):
-        scale = weight.abs().max() / 448
-        return (weight / scale).to(torch.float8_e4m3fn), scale.reshape(1, 1), "_scale_inv"
-
     model = save_base(tmp_path, **SIZES)
-    config = {"quant_method": "fp8", "weight_block_size": [128, 128], "modules_to_not_convert": ["lm_head"]}
-    rounded = quantize_folder(tmp_path, config, quantize)
+    rounded = quantize_folder(tmp_path, FP8, quantize_to_fp8)
     scorer = load_scorer(f"hf:{tmp_path}", device="cpu")
     assert scorer.describe()["quantization"] == {"method": "fp8", "dequantized": True}
     assert "fp8, dequantized on loading" in dict(scorer.explain())["quantization"]
@@ -111,13 +114,8 @@ def assert_plain_passes(scorer, tolerance=1e-3):
 
 
 def test_adapter_of_a_quantized_base_stays_unmerged(tmp_path):
-    def quantize(weight):
-        scale = weight.abs().max() / 448
-        return (weight / scale).to(torch.float8_e4m3fn), scale.reshape(1, 1), "_scale_inv"
-
     model = save_base(tmp_path / "base", **SIZES)
-    config = {"quant_method": "fp8", "weight_block_size": [128, 128], "modules_to_not_convert": ["lm_head"]}
-    quantize_folder(tmp_path / "base", config, quantize)
+    quantize_folder(tmp_path / "base", FP8, quantize_to_fp8)
     save_adapter(tmp_path / "tuned", tmp_path / "base", model)
     scorer = load_scorer(f"hf:{tmp_path / 'base'}+{tmp_path / 'tuned'}", device="cpu")
     assert scorer.describe()["adapter"]["merged"] is False

@@ -155,8 +155,7 @@ def test_printed_page_has_colours(finding: Finding, tmp_path: Path) -> None:
 
 
 def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path: Path) -> None:
-    write_finding_page(tmp_path / "finding.html", finding)
-    page = Page((tmp_path / "finding.html").read_text(encoding="utf-8")).text
+    page = page_of(finding, tmp_path)
     titles = [
         "Surely unknown: 1 of 50 facts",
         "Leans unknown: 1,234 of 50 facts",
@@ -173,8 +172,7 @@ def test_facts_are_listed_by_how_sure_one_is_of_them(finding: Finding, tmp_path:
     shown = printed(finding, 200)
     assert [title for title in titles if title in shown] == titles
     surely = replace(finding, unknown=finding.unknown[:1])
-    write_finding_page(tmp_path / "surely.html", surely)
-    assert titles[1] not in (tmp_path / "surely.html").read_text(encoding="utf-8")
+    assert titles[1] not in page_of(surely, tmp_path)
     assert finding.to_dict()["believed"] == {
         "surely known": 0,
         "leans known": 20,

@@ -74,7 +74,6 @@ def test_worst_ring_is_the_verdict(near: Counts, far: Counts, verdict: str, word
     assert found.verdict is not None
     assert found.verdict.value == verdict
     assert all(word in found.summary() for word in words), found.summary()
-    assert {"verdict", "near", "far", "rings", "gains"} <= set(found.to_dict())
 
 
 def test_gains_have_two_sided_intervals_and_no_verdict() -> None:

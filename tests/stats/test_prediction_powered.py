@@ -167,26 +167,20 @@ def test_weighted_it_has_the_same_value_as_ppi_py(seed: int, weight: float) -> N
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("tuned", [True, False])
-def test_it_equals_glide(seed: int, tuned: bool) -> None:
+@pytest.mark.parametrize("kind", ["tuned", "plain", "known probabilities"])
+def test_it_equals_glide(seed: int, kind: str) -> None:
     estimators = pytest.importorskip("glide.estimators")
-    facts, others = noisy(seed)
-    y, m = np.concatenate([facts.labels, np.full(400, np.nan)]), np.concatenate([facts.predictions, others])
-    theirs = estimators.PPIMeanEstimator().estimate(y, m, power_tuning=tuned)
-    options = replace(PLAIN, weight=None if tuned else 1.0, population="super")
+    options = replace(PLAIN, weight=None if kind == "tuned" else 1.0, population="super")
+    if kind == "known probabilities":
+        facts, truth, others, asked, chances = coins(seed)
+        y = np.where(asked, truth, np.nan)
+        theirs = estimators.ASIMeanEstimator().estimate(y, others, chances, power_tuning=False)
+        options = replace(options, centred=False)
+    else:
+        facts, others = noisy(seed)
+        y, m = np.concatenate([facts.labels, np.full(400, np.nan)]), np.concatenate([facts.predictions, others])
+        theirs = estimators.PPIMeanEstimator().estimate(y, m, power_tuning=kind == "tuned")
     found = estimate_mean(facts, sum_predictions(others), options)
-    assert found.value == pytest.approx(theirs.mean)
-    assert found.standard_error == pytest.approx(theirs.std)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_with_known_probabilities_it_equals_glide(seed: int) -> None:
-    estimators = pytest.importorskip("glide.estimators")
-    facts, truth, predictions, asked, chances = coins(seed)
-    y = np.where(asked, truth, np.nan)
-    theirs = estimators.ASIMeanEstimator().estimate(y, predictions, chances, power_tuning=False)
-    options = replace(PLAIN, weight=1.0, centred=False, population="super")
-    found = estimate_mean(facts, sum_predictions(predictions), options)
     assert found.value == pytest.approx(theirs.mean)
     assert found.standard_error == pytest.approx(theirs.std)
 

@@ -177,7 +177,7 @@ def run_method(
         run = run_steps if method == "steps" else run_copies
         return run(model, forests, None if prefix is None else _own(prefix))
     own = None if prefix is None else keys_and_values(prefix)
-    return _run_packed(model, forests, own) if method == "packed" else _run_branched(model, forests, own)
+    return packed_rows(forests).run(model, own) if method == "packed" else _run_branched(model, forests, own)
 
 
 def plain_log_probabilities(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
@@ -216,12 +216,6 @@ def padded_tokens(forest: Forest, method: ScoringMethod, before: int) -> tuple[i
         return rows, -(-len(forest.tokens) // rows)
     branches = forest.branches()
     return len(branches), max(map(len, branches)) + before // PLACES_A_TOKEN
-
-
-def _run_packed(
-    model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
-) -> tuple[torch.Tensor, Integers]:
-    return packed_rows(forests).run(model, prefix)
 
 
 @dataclass(frozen=True, slots=True)

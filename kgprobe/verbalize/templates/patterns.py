@@ -37,7 +37,7 @@ from kgprobe.sanitize import visible
 from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, explain, open_input, validation_message
 from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.kinds import check_template
-from kgprobe.verbalize.templates.wikifactdiff import is_wikifactdiff, read_wikifactdiff
+from kgprobe.verbalize.templates.wikifactdiff import WikiFactDiffRelation, is_wikifactdiff, read_wikifactdiff
 
 # Maximum keys in a message.
 _SHOWN_KEYS = 5
@@ -169,21 +169,15 @@ def sort_mined(patterns: Iterable[str]) -> SortedPatterns:
 
 def _records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
     if is_metadata(file):
-        return _bear_records(file)
-    return _wikifactdiff_records(file) if is_wikifactdiff(file) else _line_records(file)
+        return _whole_records(read_metadata(file))
+    return _whole_records(read_wikifactdiff(file)) if is_wikifactdiff(file) else _line_records(file)
 
 
-def _wikifactdiff_records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
-    for line, relation in read_wikifactdiff(file):
-        if isinstance(relation, Rejected):
-            yield line, relation.reason
-        else:
-            patterns = dict.fromkeys(relation.templates, 0.0)
-            yield line, _sound(_Record(relation.id, relation.label, relation.description, patterns))
-
-
-def _bear_records(file: InputFile) -> Iterator[tuple[int, _Record | str]]:
-    for line, relation in read_metadata(file):
+def _whole_records(
+    relations: Iterable[tuple[int, "BearRelation | WikiFactDiffRelation | Rejected"]],
+) -> Iterator[tuple[int, _Record | str]]:
+    """Yield the record of each relation that has all of its templates, without weights."""
+    for line, relation in relations:
         if isinstance(relation, Rejected):
             yield line, relation.reason
         else:

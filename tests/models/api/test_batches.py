@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -27,7 +25,7 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Models, load_model
 from tests.models.api.batch_server import BatchServer
 from tests.models.api.fault_proxy import echo
-from tests.models.serving import api_generator
+from tests.models.serving import api_generator, start_asking
 
 
 @pytest.fixture(autouse=True)
@@ -306,19 +304,6 @@ def test_batch_without_an_id_is_found_among_newer_ones(
         assert len(server.batches) == 6
 
 
-_CHILD = """
-import sys
-from pathlib import Path
-from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.spending import ApiOptions
-from kgprobe.models.generating.generator import Request
-from tests.models.serving import api_generator
-url, path, count = sys.argv[1:]
-asked = api_generator(f"openai:m@{url}", api=ApiOptions(batch_api=True), cache=AnswerCache(Path(path)))
-asked.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
-"""
-
-
 @pytest.mark.parametrize(
     ("hold", "held", "expected"),
     [
@@ -335,9 +320,7 @@ def test_killed_program_finds_its_batch_again(
 ) -> None:
     monkeypatch.setenv("KGPROBE_API_KEY", "top-secret-key")
     with BatchServer(hold=hold, polls=10**9) as server:
-        child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, server.url, str(cache.path), "20"], stderr=subprocess.PIPE, text=True
-        )
+        child = start_asking(server.url, cache.path, 20, batch_api=True)
         try:
             if hold is None:
                 assert child.stderr is not None

@@ -5,8 +5,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from tests.cases import slow_except
 from tests.models.api.fault_proxy import KINDS, FaultProxy, at_random, first
-from tests.models.serving import TEMPLATE, api_generator
+from tests.models.serving import TEMPLATE, api_generator, start_asking
 
 QUESTIONS = [
     *(f"What is the capital of {country}?" for country in ("Japan", "France", "Italy", "Poland", "Cuba", "Peru")),
@@ -123,24 +121,11 @@ def test_refresh_asks_answered_questions_again(tmp_path: Path) -> None:
         assert proxy.answered.total() == 2
 
 
-_CHILD = """
-import sys
-from pathlib import Path
-from kgprobe.models.api.cache import AnswerCache
-from kgprobe.models.api.spending import ApiOptions
-from kgprobe.models.generating.generator import Request
-from tests.models.serving import api_generator
-url, path, count = sys.argv[1:]
-made = api_generator(f"openai:m@{url}", api=ApiOptions(concurrency=8, timeout=6), cache=AnswerCache(Path(path)))
-made.answer([Request(f"Question number {number}", 8) for number in range(int(count))])
-"""
-
-
 @pytest.mark.slow
 def test_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -> None:
     path, count = tmp_path / "answers.sqlite", 400
     with FaultProxy(faults=at_random(0.1, seed=2), delay=0.05) as proxy:
-        child = subprocess.Popen([sys.executable, "-c", _CHILD, proxy.url, str(path), str(count)])
+        child = start_asking(proxy.url, path, count, concurrency=8, timeout=6)
         try:
             while len(proxy.answered) < 120:
                 assert child.poll() is None

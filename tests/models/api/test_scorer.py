@@ -16,6 +16,7 @@ from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Spending
 from kgprobe.models.model import load_model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.sentences import Passage, score_passages
+from tests.cases import slow_except
 from tests.models.api.score_server import PATHS, ScoreServer
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model
@@ -126,7 +127,7 @@ def test_server_with_temperature_is_recognized(local: Scorer, allowed: float) ->
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=allowed)
 
 
-@pytest.mark.parametrize("lie", ["fewer", "not a number", "positive"])
+@pytest.mark.parametrize("lie", slow_except(["fewer", "not a number", "positive"], ["fewer"]))
 def test_server_that_begins_to_lie_is_stopped_at_the_request(local: Scorer, lie: str) -> None:
     with serve(local) as server:
         scorer = scorer_of(server)
