@@ -188,7 +188,7 @@ def load_model(
 
     Args:
         spec: ``demo``, ``hf:OWNER/NAME``, ``hf:./FOLDER``, ``vllm:NAME,OPTION=VALUE,…``,
-            ``lm-eval:TYPE,ARGUMENTS``, ``openai:NAME`` or ``openai:NAME@URL``.
+            ``openai:NAME`` or ``openai:NAME@URL``.
         device, dtype, revision, batch_tokens, bos: see :func:`~kgprobe.models.spec.load_scorer`; not used for an API.
         api: options for the API; None for the defaults.
         spending: budget for models behind an API, which several can share; None for none.

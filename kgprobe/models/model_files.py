@@ -21,7 +21,6 @@ from kgprobe.models.spec_forms import (
     GGUF,
     can_be_on_hub,
     check_local,
-    is_harness,
     is_local,
     is_vllm,
     split_adapter,
@@ -92,9 +91,8 @@ def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
         KgprobeError: no files are there, or they are not a model's.
     """
     check_local(spec, revision)
-    if is_harness(spec) or is_vllm(spec):
-        engine = "vLLM" if is_vllm(spec) else "lm-evaluation-harness"
-        raise KgprobeError(f"{spec} is computed by {engine}; this needs a model that kgprobe computes itself.")
+    if is_vllm(spec):
+        raise KgprobeError(f"{spec} is computed by vLLM; this needs a model that kgprobe computes itself.")
     if spec == "demo":
         return ModelFiles(demo_model_folder(), demo_revision())
     base, adapter = split_adapter(spec.removeprefix("hf:"))

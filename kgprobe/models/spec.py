@@ -10,7 +10,7 @@ from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError, KgprobeError, first_line
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
 from kgprobe.models.model_files import ModelFiles, find_model_files, whole_digest
-from kgprobe.models.spec_forms import DTYPES, check_local, is_harness, is_vllm
+from kgprobe.models.spec_forms import DTYPES, check_local, is_vllm
 from kgprobe.models.vllm_engine.options import parse_spec
 
 if TYPE_CHECKING:
@@ -38,17 +38,15 @@ def load_scoring_model(
     remembered: int = 0,
     workers: "Workers | None" = None,
 ) -> "TextScorer":
-    """Return the scorer of that name, computed by kgprobe, vLLM (``vllm:…``) or lm-evaluation-harness (``lm-eval:…``).
+    """Return the scorer of that name, computed by kgprobe or by vLLM (``vllm:…``).
 
     Args:
-        spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.harness.scorer` and
-            :mod:`kgprobe.models.vllm_engine.options`.
+        spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.vllm_engine.options`.
         device, dtype, revision, batch_tokens, bos, remembered: as in :func:`load_scorer`.
         workers: Ray workers that load and compute the model; None loads it in this process.
 
     Raises:
-        ArgumentError: ``batch_tokens`` or ``revision`` is given for a model of lm-evaluation-harness, or ``device`` for
-            one of vLLM.
+        ArgumentError: ``device`` is given for a model of vLLM.
         KgprobeError: see :func:`load_scorer`.
     """
     options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens}
@@ -60,14 +58,7 @@ def load_scoring_model(
         from kgprobe.models.on_ray.scorer import load_on_workers
 
         return load_on_workers(workers, spec, device=device, bos=bos, remembered=remembered, **options)
-    if not is_harness(spec):
-        return load_scorer(spec, device=device, bos=bos, remembered=remembered, **options)
-    from kgprobe.models.harness.scorer import load_harness_scorer
-
-    check_local(spec, revision)
-    if batch_tokens is not None:
-        raise ArgumentError("batch_tokens", f"is {batch_tokens}; for {spec}, pass batch_size=… in its arguments.")
-    return load_harness_scorer(spec, device=device, dtype=dtype, bos=bos)
+    return load_scorer(spec, device=device, bos=bos, remembered=remembered, **options)
 
 
 def _load_vllm_scorer(

@@ -14,8 +14,8 @@ from kgprobe.options import option
 # Specs of models with weights, for messages.
 SPECS = (
     "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder), hf:./FILE.gguf,"
-    " hf:BASE+ADAPTER (a model with a peft adapter, each a name or a folder), vllm:NAME,OPTION=VALUE,… (computed by"
-    " vLLM) or lm-eval:TYPE,ARGUMENTS (a model of lm-evaluation-harness)"
+    " hf:BASE+ADAPTER (a model with a peft adapter, each a name or a folder) or vllm:NAME,OPTION=VALUE,… (computed by"
+    " vLLM)"
 )
 # Files that make a folder a model, or an adapter.
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
@@ -127,12 +127,7 @@ def is_spec(name: str) -> bool:
     (True, True, False, False)
     """
     kind, _, rest = name.partition(":")
-    return kind in ("hf", "vllm", "lm-eval", "openai") and rest != ""
-
-
-def is_harness(spec: str) -> bool:
-    """Return True for the spec of a model of lm-evaluation-harness."""
-    return spec.startswith("lm-eval:") and spec != "lm-eval:"
+    return kind in ("hf", "vllm", "openai") and rest != ""
 
 
 def is_vllm(spec: str) -> bool:
@@ -148,7 +143,7 @@ def no_weights(spec: str) -> KgprobeError:
             " hidden states in kgprobe itself. Use hf:NAME with the same name."
         )
     return KgprobeError(
-        f"{spec} cannot do this: an API or lm-evaluation-harness gives at most log-probabilities of chosen texts, and"
+        f"{spec} cannot do this: an API gives at most log-probabilities of chosen texts, and"
         f" this needs the model itself. Use one of: {SPECS}."
     )
 
@@ -224,7 +219,7 @@ def check_local(spec: str, revision: str | None = None) -> None:
         raise no_weights(spec)
     if is_vllm(spec):
         name = _name_in_vllm(spec)
-    if spec != "demo" and (kind not in ("hf", "lm-eval", "vllm") or not name):
+    if spec != "demo" and (kind not in ("hf", "vllm") or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"
             " openai:NAME@URL."

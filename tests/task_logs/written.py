@@ -30,8 +30,8 @@ def write_harness_logs(folder: Path, seeds: Mapping[str, int], kinds: Sequence[s
     from lm_eval.models.huggingface import HFLM
     from lm_eval.tasks import TaskManager
 
-    from tests.models.harness.tasks import write_tasks
     from tests.models.tiny import byte_level, random_model
+    from tests.task_logs.tasks import write_tasks
 
     tasks = folder / "tasks"
     tasks.mkdir(parents=True)

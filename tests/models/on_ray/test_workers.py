@@ -198,19 +198,6 @@ def test_answers_on_workers_equal_one_process(workers: Workers, spec: str, here:
 
 
 @pytest.mark.slow
-def test_harness_model_on_workers_equals_one_process(workers: Workers, spec: str) -> None:
-    pytest.importorskip("lm_eval")
-    name = f"lm-eval:hf,pretrained={spec.removeprefix('hf:')},batch_size=4"
-    scorers = [load_scoring_model(name, workers=chosen) for chosen in (workers, None)]
-    assert scorers[0].describe() == scorers[1].describe()
-    for ours, theirs in zip(*(scorer.score(PROMPTS, NAMES) for scorer in scorers), strict=True):
-        np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
-    trees = build_all_trees(scorers[0].tokenize(PROMPTS[:1], [["Tokyo"]]), 256)
-    with pytest.raises(KgprobeError, match="Use another strategy"):
-        list(scorers[0].growing().edge_log_probabilities(trees))
-
-
-@pytest.mark.slow
 def test_load_on_workers_errors_are_those_of_one_process(workers: Workers, tmp_path: Path, spec: str) -> None:
     load = partial(load_scoring_model, workers=workers)
     with pytest.raises(KgprobeError, match=r"absent does not exist"):
