@@ -1,6 +1,7 @@
 """What answers say: yes or no, a refusal, names."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,6 +18,8 @@ from kgprobe.verbalize.answers import (
     read_yes_no,
     sentences,
 )
+
+NAME_SPELLINGS = Path(__file__).parent.parent / "data" / "name_spellings.tsv"
 
 
 @pytest.mark.parametrize(
@@ -199,6 +202,15 @@ def test_refusals(text: str) -> None:
 @pytest.mark.parametrize("text", ["Paris", "No.", "I know that one: Paris.", "He is sorry about it.", "Can Tho", ""])
 def test_answers_are_no_refusals(text: str) -> None:
     assert not is_refusal(text)
+
+
+def test_named_in_finds_names_in_the_spellings_listed() -> None:
+    differing = []
+    for line in NAME_SPELLINGS.read_text(encoding="utf-8").splitlines():
+        name, expected, text = line.split("\t")
+        if bool(named_in(text, [name])) != (expected == "found"):
+            differing.append(line)
+    assert not differing
 
 
 @pytest.mark.parametrize(
