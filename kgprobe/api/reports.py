@@ -258,10 +258,10 @@ def is_of_dataset(result: "Stored") -> bool:
 
 def open_reported(name: str | Path, graph: Graph | None = None) -> "Reported":
     """Open a measurement, run or judged graph; see :func:`kgprobe.open`."""
-    found = find(name, REPORTED, graph)
-    opened = found.kind.opens(found.folder, graph)
+    entry = find(name, REPORTED, graph)
+    opened = entry.kind.opens(entry.folder, graph)
     if not isinstance(opened, (Measurement, Run, JudgedGraph)):
-        raise TypeError(found.kind.name)
+        raise TypeError(entry.kind.name)
     return opened
 
 
