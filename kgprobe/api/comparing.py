@@ -147,13 +147,13 @@ def compare(
     if kind == LABEL_TABLE:
         from kgprobe.results.label_comparison import compare_tables
 
-        one, other = opened
-        return compare_tables(one, other, scheme or "profile")
+        first, second = opened
+        return compare_tables(first, second, scheme or "profile")
     if kind == LOG:
         from kgprobe.results.task_comparison import compare_task_logs
 
-        one, other = opened
-        return compare_task_logs(one, other, metrics, seed)
+        first, second = opened
+        return compare_task_logs(first, second, metrics, seed)
     from kgprobe.results.answers import refuse_repeated
     from kgprobe.results.comparison import compare_results
 

@@ -15,7 +15,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids, relation_ids
-from kgprobe.graph.runs import list_runs
+from kgprobe.graph.runs import list_runs, runs_with_rounds
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
@@ -258,10 +258,10 @@ def is_of_dataset(result: "Stored") -> bool:
 
 def open_reported(name: str | Path, graph: Graph | None = None) -> "Reported":
     """Open a measurement, run or judged graph; see :func:`kgprobe.open`."""
-    found = find(name, REPORTED, graph)
-    opened = found.kind.opens(found.folder, graph)
+    entry = find(name, REPORTED, graph)
+    opened = entry.kind.opens(entry.folder, graph)
     if not isinstance(opened, (Measurement, Run, JudgedGraph)):
-        raise TypeError(found.kind.name)
+        raise TypeError(entry.kind.name)
     return opened
 
 
@@ -274,7 +274,7 @@ def latest_result(graph: Graph) -> "Stored":
         UnknownNameError: the graph has no results.
     """
     uid = msgspec.json.decode(graph_state(graph))["uid"]
-    results: list[Stored] = [open_run(graph, run["id"]) for run in list_runs(graph)[-1:]]
+    results: list[Stored] = [open_run(graph, run["id"]) for run in runs_with_rounds(list_runs(graph))[-1:]]
     for path in sorted((home() / "probes").glob(f"*/{FILE}")):
         folder = path.parent
         try:

@@ -310,7 +310,8 @@ def _ring_losses(
         verdict = LossVerdict.of(low, high, margin)
         needed = None
         if verdict is LossVerdict.UNDECIDED:
-            needed = facts_needed(0.0, (forgotten + learned) / size, margin, confidence)
+            # Once all rings can be decided, the last step of the family tests each at its whole level.
+            needed = facts_needed(0.0, (forgotten + learned) / size, margin, verdicts=int(is_tested.sum()))
         own = of_fact == role
         losses.append(
             RingLoss(

@@ -32,8 +32,8 @@ class TaskLoss(ResultRow):
             for the number of rows.
         verdict: ``kept``, ``lost`` or ``undecided``.
         detectable_loss: the smallest loss that one row alone would show to exceed the margin, with 80% power.
-        documents_needed: approximate number of documents that show with 80% power that the margin is kept, if nothing
-            is lost; None where no number does.
+        documents_needed: approximate number of documents in each row that show with 80% power that all rows keep the
+            margin, if nothing is lost; None where no number does.
     """
 
     task: Annotated[str, Heading("task")]
@@ -173,5 +173,5 @@ def _loss(pair: PairedMetric, margin: float, rows: int) -> TaskLoss:
         Points((lost - gained) / total, low, high),
         LossVerdict.of(low, high, margin).value,
         detectable_loss(discordant, total, margin),
-        facts_needed(0.0, discordant, margin),
+        facts_needed(0.0, discordant, margin, verdicts=rows),
     )

@@ -166,15 +166,19 @@ def power_of_kept(
     return 1 - _power_of_bound(-float(stats.norm.ppf(confidence)), loss, discordant, total, margin)
 
 
-def facts_needed(loss: float, discordant: float, margin: float, confidence: float = BOUND_CONFIDENCE) -> int | None:
+def facts_needed(
+    loss: float, discordant: float, margin: float, confidence: float = BOUND_CONFIDENCE, verdicts: int = 1
+) -> int | None:
     """Return about how many facts decide with 80% power if the loss exceeds the margin, given the true loss.
 
-    >>> facts_needed(0.0, 0.1, 0.02)
-    1642
+    >>> facts_needed(0.0, 0.1, 0.02), facts_needed(0.0, 0.1, 0.02, verdicts=10)
+    (1642, 3448)
 
     Args:
         discordant: as in :func:`detectable_difference`.
         confidence: one-sided, of the bounds that decide.
+        verdicts: number of independent losses, with so many facts each, that must all be decided; dependent ones are
+            decided together more often.
 
     Returns:
         exact to about 1%; None if no number below ten million suffices.
@@ -183,13 +187,14 @@ def facts_needed(loss: float, discordant: float, margin: float, confidence: floa
     if distance == 0:
         return None
     power = power_of_kept if loss < margin else power_of_lost
+    aim = POWER ** (1 / verdicts)
     total = 1.0
-    while total <= _MOST_FACTS and power(loss, discordant, int(total), margin, confidence) < POWER:
+    while total <= _MOST_FACTS and power(loss, discordant, int(total), margin, confidence) < aim:
         total = max(total + 1, total * 2)
     least, enough = total / 2, total
     while enough - least > max(1.0, enough * 0.002):
         middle = (least + enough) / 2
-        if power(loss, discordant, int(middle), margin, confidence) < POWER:
+        if power(loss, discordant, int(middle), margin, confidence) < aim:
             least = middle
         else:
             enough = middle

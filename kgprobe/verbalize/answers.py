@@ -303,8 +303,8 @@ def near_values(text: str, names: Iterable[str], tolerance: float | None = None)
     values = values_in(text)
     near = []
     for name in names:
-        wanted = as_value(name)
-        agreements = [] if wanted is None else [compare(value, wanted, tolerance) for value in values]
+        target = as_value(name)
+        agreements = [] if target is None else [compare(value, target, tolerance) for value in values]
         if max(agreements, default=Agreement.NONE) is Agreement.NEAR:
             near.append(name)
     return near
@@ -322,9 +322,9 @@ def mentions_in(
     values = values_in(text) if any(map(as_value, names)) else []
     mentions = []
     for name in names:
-        wanted = as_value(name)
-        if wanted is not None:
-            equal = (value for value in values if compare(value, wanted, tolerance) is Agreement.RIGHT)
+        target = as_value(name)
+        if target is not None:
+            equal = (value for value in values if compare(value, target, tolerance) is Agreement.RIGHT)
             mention = next((_mention_of(name, value, words) for value in equal), None)
         elif not normalized(name):
             mention = _symbol_mention(name, text, words)

@@ -183,24 +183,26 @@ def as_value(name: str) -> Value | None:
     return values[0]
 
 
-def compare(stated: Value, wanted: Value, tolerance: float | None = None) -> Agreement:
-    """Return how a stated value agrees with a wanted one.
+def compare(stated: Value, target: Value, tolerance: float | None = None) -> Agreement:
+    """Return how a stated value agrees with a target.
 
-    A date is right or not; one that states less than the wanted date, and nothing else, is near. So are plain whole
+    A date is right or not; one that states less than the target date, and nothing else, is near. So are plain whole
     numbers below 10,000, which may be years. Of other numbers, a difference up to ten times the tolerance is near, and
-    at most a tenth of the wanted number.
+    at most a tenth of the target number.
 
     Args:
         tolerance: relative difference of numbers that is right; by default that of rounding to the stated digits.
     """
-    by_date = max((_dates_agree(said, date) for said in stated.dates for date in wanted.dates), default=Agreement.NONE)
+    by_date = max(
+        (_dates_agree(date, other) for date in stated.dates for other in target.dates), default=Agreement.NONE
+    )
     # Two plain whole numbers may be years, and counts are as exact.
-    if stated.number is None or wanted.number is None or (stated.dates and wanted.dates):
+    if stated.number is None or target.number is None or (stated.dates and target.dates):
         return by_date
-    converted = _converted(stated, wanted.unit) if stated.unit else stated
+    converted = _converted(stated, target.unit) if stated.unit else stated
     if converted is None:
         return by_date
-    return max(by_date, _numbers_agree(converted, wanted, tolerance))
+    return max(by_date, _numbers_agree(converted, target, tolerance))
 
 
 def _date_at(text: str, place: int) -> Value | None:
@@ -357,27 +359,27 @@ def _converted(value: Value, unit: str) -> Value | None:
     return replace(value, number=middle, step=abs(high - low), unit=unit)
 
 
-def _dates_agree(stated: Date, wanted: Date) -> Agreement:
-    pairs = [(said, part) for said, part in zip(stated, wanted, strict=True) if part]
-    compared = [said == part for said, part in pairs if said]
+def _dates_agree(stated: Date, target: Date) -> Agreement:
+    pairs = [(part, other) for part, other in zip(stated, target, strict=True) if other]
+    compared = [part == other for part, other in pairs if part]
     if not compared or not all(compared):
         return Agreement.NONE
     return Agreement.RIGHT if len(compared) == len(pairs) else Agreement.NEAR
 
 
-def _numbers_agree(stated: Value, wanted: Value, tolerance: float | None) -> Agreement:
+def _numbers_agree(stated: Value, target: Value, tolerance: float | None) -> Agreement:
     """Compare two numbers in one unit."""
-    said, right = stated.number or 0.0, wanted.number or 0.0
+    number, right = stated.number or 0.0, target.number or 0.0
     if tolerance is None:
         # Half a step above rounds up to the next value of the coarser number, half a step below belongs to it.
-        coarse, fine = (said, right) if stated.step > wanted.step else (right, said)
-        steps = (abs(fine) - abs(coarse)) / max(stated.step, wanted.step)
-        if said * right < 0:
+        coarse, fine = (number, right) if stated.step > target.step else (right, number)
+        steps = (abs(fine) - abs(coarse)) / max(stated.step, target.step)
+        if number * right < 0:
             return Agreement.NONE
-        is_right, near = -0.5 - _NOISE <= steps < 0.5 - _NOISE, _NEAR * wanted.step / 2
+        is_right, near = -0.5 - _NOISE <= steps < 0.5 - _NOISE, _NEAR * target.step / 2
     else:
         allowed = tolerance * abs(right) * (1 + _NOISE)
-        is_right, near = abs(said - right) <= allowed, _NEAR * allowed
+        is_right, near = abs(number - right) <= allowed, _NEAR * allowed
     if is_right:
         return Agreement.RIGHT
-    return Agreement.NEAR if abs(said - right) <= min(near, _FARTHEST * abs(right)) else Agreement.NONE
+    return Agreement.NEAR if abs(number - right) <= min(near, _FARTHEST * abs(right)) else Agreement.NONE

@@ -154,7 +154,7 @@ def test_study_asks_with_the_defaults_of_its_probe(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(template_studies, "_written_relations", lambda *_: [])
     monkeypatch.setattr(studies, "askable_relations", lambda *_: {})
     for module in (studies, template_studies):
-        monkeypatch.setattr(module, "same_facts", lambda *_: ({}, []))
+        monkeypatch.setattr(module, "same_facts", lambda *_, seed, **__: ({"seed": seed}, []))
     ask, varied = STUDIES[study]
     with pytest.raises(MadeError) as made:
         ask()

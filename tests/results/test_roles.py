@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.roles import FAR, HELD_OUT, TAUGHT, FactRole
 from kgprobe.results.forgetting import LossVerdict, find_forgetting
-from kgprobe.results.roles import RoleComparison, find_role_effects
-from kgprobe.stats.paired_proportions import loss_bounds, loss_interval
+from kgprobe.results.roles import RINGS, RoleComparison, find_role_effects
+from kgprobe.stats.holm import directional_levels
+from kgprobe.stats.paired_proportions import loss_bounds, loss_interval, loss_p_values
 from tests.results.answered import answered
 
 Counts = tuple[int, int, int, int]
@@ -74,6 +76,23 @@ def test_worst_ring_is_the_verdict(near: Counts, far: Counts, verdict: str, word
     assert found.verdict is not None
     assert found.verdict.value == verdict
     assert all(word in found.summary() for word in words), found.summary()
+
+
+@pytest.mark.parametrize("count", [2, 6])
+def test_facts_needed_decide_all_rings_in_80_percent(count: int) -> None:
+    rings = RINGS[:count]
+    undecided = effects(dict.fromkeys(rings, (15, 3, 3, 9)))
+    needed = [ring.needed for ring in undecided.rings if ring.listed]
+    assert len(needed) == count
+    total = max(filter(None, needed))
+    changed = np.random.default_rng(7).binomial(total, 0.2, (400, count))
+    lost = np.random.default_rng(8).binomial(changed, 0.5)
+    kept = 0
+    for each_lost, each_changed in zip(lost, changed, strict=True):
+        exceeds, within = loss_p_values(each_lost, each_changed - each_lost, np.full(count, total), 0.02)
+        levels = directional_levels(np.minimum(exceeds, within), 0.05)
+        kept += bool((loss_bounds(each_lost, each_changed - each_lost, total, 1 - levels)[1] <= 0.02).all())
+    assert kept / 400 == pytest.approx(0.8, abs=0.06)
 
 
 def test_gains_have_two_sided_intervals_and_no_verdict() -> None:

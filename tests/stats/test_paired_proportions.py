@@ -14,6 +14,7 @@ from kgprobe.stats.paired_proportions import (
     detectable_difference,
     detectable_loss,
     facts_needed,
+    family_bounds,
     loss_bounds,
     loss_interval,
     mcnemar,
@@ -168,6 +169,17 @@ def test_so_many_facts_do_and_fewer_do_not(loss: float, discordant: float, margi
     assert total is not None
     power = power_of_kept if loss < margin else power_of_lost
     assert power(loss, discordant, total, margin) >= POWER > power(loss, discordant, int(0.9 * total), margin)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4, 10])
+@pytest.mark.parametrize(("discordant", "margin"), [(0.1, 0.02), (0.3, 0.05), (0.6, 0.1), (0.05, 0.01), (0.02, 0.02)])
+def test_facts_needed_decide_all_rows_in_80_percent(rows: int, discordant: float, margin: float) -> None:
+    total = facts_needed(0.0, discordant, margin, verdicts=rows)
+    assert total is not None
+    changed = np.random.default_rng(7).binomial(total, discordant, (4_000, rows))
+    lost = np.random.default_rng(8).binomial(changed, 0.5)
+    _, high = family_bounds(lost, changed - lost, total, rows)
+    assert (high <= margin).all(axis=1).mean() == pytest.approx(POWER, abs=0.03)
 
 
 def test_at_the_margin_no_number_of_facts_does() -> None:

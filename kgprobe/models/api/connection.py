@@ -161,8 +161,8 @@ class Declined:
         if self.fatal or self.parameter in body:
             return None if self.fatal else self.parameter
         places = {name: re.search(rf"(?<!\w){name}(?!\w)", self.reason) for name in body.keys() - _NEEDED}
-        found = {name: match.start() for name, match in places.items() if match is not None}
-        return min(found, key=found.__getitem__, default=None)
+        starts = {name: match.start() for name, match in places.items() if match is not None}
+        return min(starts, key=starts.__getitem__, default=None)
 
 
 def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
