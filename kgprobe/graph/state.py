@@ -27,7 +27,7 @@ def last_changes(graph: Graph, day: int) -> dict[str, int | None]:
 
     Cost: a scan of the facts.
     """
-    return dict(graph.read("sample/last_changes", as_of=day)[0])
+    return dict(graph.read("sample/last_changes", day=day)[0])
 
 
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
