@@ -113,8 +113,6 @@ def test_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict[s
     assert done.returncode == 1
     assert "Error: Nothing was loaded from films.csv; 1 records were left out." in done.stderr
     assert "films.csv, line 2: 2 columns where 3 are expected" in done.stderr
-    utf16 = kgprobe("load", "table", write(tmp_path / "x.csv", "subject,relation,object\n".encode("utf-16")), **home)
-    assert (utf16.returncode, "UTF-16" in utf16.stderr) == (1, True)
 
 
 def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: dict[str, str]) -> None:
