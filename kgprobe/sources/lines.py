@@ -226,7 +226,7 @@ def _unpacked(raw: io.BufferedReader, member: str) -> io.BufferedReader:
     return io.BufferedReader(_Pieces(_as_utf8(stream)), _BUFFER)
 
 
-def _as_utf8(stream: io.BufferedReader) -> Iterator[bytes]:
+def _as_utf8(stream: io.BufferedIOBase) -> Iterator[bytes]:
     """Yield a content in pieces, converted to UTF-8 if it is UTF-16 or UTF-32.
 
     Lone surrogates are converted to bytes that are not UTF-8, so that they are errors of their lines.
