@@ -8,7 +8,7 @@
 // the latest, $entities, $limit
 //   -> run, relation, subject, object, known, fact, path
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1

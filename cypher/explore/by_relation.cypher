@@ -5,7 +5,7 @@
 // Names: {run: 'Run'}
 // Reads the run's beliefs. $run: id of a run, null for the latest -> run, relation, relation_label, asked, mean_known, known
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1

@@ -7,7 +7,7 @@
 // facts, $limit
 //   -> run, type, type_label, relation, relation_label, asked, unknown: share, mean_known
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1

@@ -23,12 +23,12 @@ CALL (same) {
 }
 WITH collect(DISTINCT e) AS entities
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH entities, begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1
 MATCH (before:Run)
-WHERE before.id = $against OR $against IS NULL AND before.started < begun.started
+WHERE before.id = $against OR $against IS NULL AND before.round > 0 AND before.started < begun.started
 WITH entities, begun, before
 ORDER BY before.started DESC, before.id DESC
 LIMIT 1

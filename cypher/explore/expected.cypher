@@ -8,7 +8,7 @@
 // Reads all facts of the entity. $entity: id, or name on Neo4j, $run: id of a run, null for the latest, $limit
 //   -> run, entity: id, relation, subject, object, known, asked: true or false, fact, path
 OPTIONAL MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1

@@ -6,7 +6,7 @@
 // Reads the run's beliefs. $run: id of a run, null for the latest, $limit
 //   -> run, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1

@@ -5,7 +5,7 @@
 // Reads the run's beliefs. $run: id of a run, null for the run in view, or the latest if none is, $limit
 //   -> run, round, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun
 ORDER BY coalesce(begun.inView, false) DESC, begun.started DESC, begun.id DESC
 LIMIT 1

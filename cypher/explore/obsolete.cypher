@@ -23,7 +23,7 @@ CALL (same) {
 }
 WITH collect(DISTINCT e) AS entities
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH entities, begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1

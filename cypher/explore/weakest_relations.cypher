@@ -7,7 +7,7 @@
 // minimum number of asked facts of a relation
 //   -> run, relation, asked, known, subject, object, fact_known, right, wrong, fact, path
 MATCH (begun:Run)
-WHERE $run IS NULL OR begun.id = $run
+WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1

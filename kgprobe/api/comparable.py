@@ -38,18 +38,27 @@ def kind_of(result: "Comparable | str | Path", kinds: Sequence[str] = COMPARABLE
 
     Raises:
         UnknownNameError: no such result.
-        ArgumentError: results of several kinds have this name.
+        ArgumentError: results of several kinds have this name, or the object is no such result.
     """
     if isinstance(result, (str, Path)):
         return _kind_of_name(result, kinds, graph)
     from kgprobe.judge.files import Judge
+    from kgprobe.labelling.table import LabelTable
+    from kgprobe.results.labels import Labels
     from kgprobe.results.measurement import Measurement, Run
     from kgprobe.task_logs.log import ModelLog
 
-    for kind, type_ in ((MEASUREMENT, Measurement), (RUN, Run), (JUDGE, Judge), (LOG, ModelLog)):
+    types: Mapping[str, Any] = {
+        MEASUREMENT: Measurement,
+        RUN: Run,
+        JUDGE: Judge,
+        LOG: ModelLog,
+        LABEL_TABLE: (LabelTable, Labels),
+    }
+    for kind, type_ in types.items():
         if isinstance(result, type_):
             return kind
-    return LABEL_TABLE
+    raise ArgumentError("results", f"has a {type(result).__name__}; expected a name or one of {', '.join(types)}.")
 
 
 def _kind_of_name(name: str | Path, kinds: Sequence[str], graph: "Graph | None") -> str:

@@ -15,7 +15,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids, relation_ids
-from kgprobe.graph.runs import list_runs
+from kgprobe.graph.runs import list_runs, runs_with_rounds
 from kgprobe.graph.state import graph_state
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
@@ -274,7 +274,7 @@ def latest_result(graph: Graph) -> "Stored":
         UnknownNameError: the graph has no results.
     """
     uid = msgspec.json.decode(graph_state(graph))["uid"]
-    results: list[Stored] = [open_run(graph, run["id"]) for run in list_runs(graph)[-1:]]
+    results: list[Stored] = [open_run(graph, run["id"]) for run in runs_with_rounds(list_runs(graph))[-1:]]
     for path in sorted((home() / "probes").glob(f"*/{FILE}")):
         folder = path.parent
         try:

@@ -2,10 +2,9 @@
 
 import math
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import msgspec
@@ -331,7 +330,10 @@ def _estimate(
 
 def new_run_name(model: str, probe: str) -> str:
     """Return a default name of a run: model, probe and time."""
-    return f"{short_name(model)}-{probe.replace(' ', '-')}-{time.strftime('%Y%m%d-%H%M%S')}"
+    now = datetime.now().astimezone()
+    # Two runs begun at the same moment rarely share the millisecond.
+    moment = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03d}"
+    return f"{short_name(model)}-{probe.replace(' ', '-')}-{moment}"
 
 
 def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:

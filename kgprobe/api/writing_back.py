@@ -5,7 +5,7 @@ from pathlib import Path
 from kgprobe.api.stored import open_label_table
 from kgprobe.errors import ArgumentError
 from kgprobe.exports.labels import FactLabels, labels_of_run, labels_of_table
-from kgprobe.exports.write_back import PREFIX, WriteBack, write_labels
+from kgprobe.exports.write_back import PREFIX, RemovedLabels, WriteBack, write_labels
 from kgprobe.exports.write_back import remove_labels as remove_written
 from kgprobe.graph.located_facts import LocatesFacts, refuse_loaded
 from kgprobe.labelling.table import LabelTable
@@ -34,9 +34,10 @@ def write_back(
 
     Properties, with the default prefix: ``kgprobe_known`` (probability that the model knows the fact, in [0, 1]),
     ``kgprobe_low`` and ``kgprobe_high`` (its 90% interval), ``kgprobe_class``, ``kgprobe_belief``, ``kgprobe_basis``
-    (``asked`` or ``predicted``), ``kgprobe_run`` (name of the table or run) and ``kgprobe_model``. Nothing else is
-    changed. A second call changes nothing; labels of an earlier table with the same prefix are replaced. Repeat an
-    interrupted call to complete it.
+    (``asked`` or ``predicted``), ``kgprobe_run`` (name of the table or run), ``kgprobe_model`` and ``kgprobe_digest``,
+    by which kgprobe recognizes the properties that it has written. Nothing else is changed, also if you write to the
+    graph at the same time. A second call changes nothing; labels of an earlier table with the same prefix are replaced.
+    Repeat an interrupted call to complete it.
 
     Args:
         labels: a label table, its name or folder; or a run, for its beliefs.
@@ -52,7 +53,7 @@ def write_back(
     Raises:
         ArgumentError: an argument is not allowed.
         KgprobeError: there is no such table or graph; the mapping matches no label; the graph has properties of these
-            names already; or it was loaded by kgprobe.
+            names that kgprobe has not written; or it was loaded by kgprobe.
 
     Cost: one pass over the relationships and nodes of the mapping, a look-up for each change. Memory: 70 bytes for each
     label, and the current batch.
@@ -71,11 +72,14 @@ def write_back(
         )
 
 
-def remove_labels(output: str | Path, *, prefix: str = PREFIX, on_written: OnProgress = no_progress) -> int:
-    """Remove the properties that :func:`write_back` has written; return the number of relationships and nodes.
+def remove_labels(
+    output: str | Path, *, prefix: str = PREFIX, dry_run: bool = False, on_written: OnProgress = no_progress
+) -> RemovedLabels:
+    """Remove the properties that :func:`write_back` has written, and no others.
 
     Args:
         output, prefix, on_written: as in :func:`write_back`.
+        dry_run: True to count and remove nothing.
 
     Raises:
         ArgumentError: an argument is not allowed.
@@ -84,7 +88,7 @@ def remove_labels(output: str | Path, *, prefix: str = PREFIX, on_written: OnPro
     Cost: a scan of all relationships and nodes.
     """
     with open_users_graph(str(output), "output") as graph:
-        return remove_written(graph, prefix, on_written)
+        return remove_written(graph, prefix, dry_run=dry_run, on_written=on_written)
 
 
 def find_labels(labels: LabelTable | Run | str | Path) -> FactLabels:

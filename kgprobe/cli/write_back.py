@@ -1,5 +1,6 @@
 """``kgprobe beliefs write-back``: write labels onto the relationships of a user's own graph."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ CLASSES = ("slick", "profile", "belief")
     help="Scheme of classes to write.  [default: slick; belief for a run]",
 )
 @cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
-@cloup.option("--dry-run", is_flag=True, help="Count the facts that would be written; write nothing.")
+@cloup.option("--dry-run", is_flag=True, help="Count the changes, and name properties in the way; write nothing.")
 @cloup.option("--remove", is_flag=True, help="Remove all properties that write-back has written.")
 @on_graph
 def write_back(
@@ -64,7 +65,8 @@ def write_back(
     """Write the labels of TABLE or the beliefs of RUN onto the relationships of your own graph.
 
     Each matched relationship gets kgprobe_known (probability that the model knows the fact), kgprobe_low, kgprobe_high,
-    kgprobe_class, kgprobe_belief, kgprobe_basis, kgprobe_run and kgprobe_model. Nothing else in your graph changes.
+    kgprobe_class, kgprobe_belief, kgprobe_basis, kgprobe_run, kgprobe_model and kgprobe_digest. Nothing else in your
+    graph changes: properties that kgprobe has not written are never overwritten or removed.
     Repeat the command to continue an interrupted one. --remove takes the properties away.
 
     \b
@@ -77,12 +79,11 @@ def write_back(
     from kgprobe.api import writing_back
 
     if remove:
-        if labels or dry_run:
-            raise click.UsageError("--remove takes no TABLE|RUN and no --dry-run.")
+        if labels:
+            raise click.UsageError("--remove takes no TABLE|RUN.")
         with counting_bar("Removing", "elements") as on_written:
-            cleared = writing_back.remove_labels(output, prefix=prefix, on_written=on_written)
-        message = f"Removed the properties {prefix}… from {cleared:,} relationships and nodes."
-        click.echo(json.dumps({"cleared": cleared}) if as_json else message)
+            removed = writing_back.remove_labels(output, prefix=prefix, dry_run=dry_run, on_written=on_written)
+        click.echo(json.dumps(dataclasses.asdict(removed)) if as_json else removed.summary())
         return
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")

@@ -3,8 +3,11 @@
 docs/guides/write-back.md. A first pass reads the mapping's relationships and nodes and matches each with a label, by
 the id of its fact, else by subject, relation and object; changes wait in a temporary file. A second pass writes them in
 batches. Elements that have their properties already are left alone, so that an interrupted call is repeated.
+
+One of the properties is a digest of the others: properties without their digest are the user's, and never changed.
 """
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,19 +23,22 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.exports.label_index import AMBIGUOUS, NOT_LABELLED, LabelIndex
 from kgprobe.exports.labels import FactLabels
 from kgprobe.graph.client import Graph
-from kgprobe.graph.located_facts import Element, LocatedFacts, LocatesFacts, elements_with, write_properties
+from kgprobe.graph.located_facts import Change, Element, LocatedFacts, LocatesFacts, elements_with, write_properties
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.records import Fact
 from kgprobe.results.result import Result
+from kgprobe.sanitize import visible
 from kgprobe.tables import Heading, ResultRow
 from kgprobe.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Names of the properties, after the prefix. Each written element has the marker.
-NAMES = ("known", "low", "high", "class", "belief", "basis", "run", "model")
-MARKER = "run"
+# Names of the properties, after the prefix. The last is the digest of the others.
+NAMES = ("known", "low", "high", "class", "belief", "basis", "run", "model", "digest")
+_NOTHING: Sequence[None] = (None,) * len(NAMES)
+# Types of their values.
+_TYPES = (str, float, type(None))
 PREFIX = "kgprobe_"
 _PREFIX = re.compile(r"[^\W\d]\w*")
 
@@ -40,6 +46,9 @@ _PREFIX = re.compile(r"[^\W\d]\w*")
 _AT_ONCE = 10_000
 # Examples in a result: of all relations, and of one.
 _EXAMPLES, _EXAMPLES_OF_RELATION = 20, 3
+
+# Foreign properties that a message shows.
+_FOREIGN_SHOWN = 3
 
 # Obstacle of labels that the mapping cannot distinguish.
 _SAME_TRIPLE = "several labelled facts have its subject, relation and object"
@@ -150,16 +159,17 @@ def write_labels(
         missed = 0
         if not dry_run:
             done, total = 0, counts[_WRITE] + counts[_CLEAR]
-            for size, written in write_properties(source.graph, matching.changes()):
+            for size, written in write_properties(source.graph, values.names, matching.changes()):
                 done, missed = done + size, missed + size - written
                 on_written(done, total)
-        notes = (f"{missed:,} relationships or nodes were deleted in the meantime.",) if missed else ()
+        changed = f"{missed:,} relationships or nodes were changed or deleted in the meantime, and left alone."
+        notes = (changed,) if missed else ()
         return WriteBack(
             notes=notes,
             labels=labels.name,
             dry_run=dry_run,
             relations=matching.relations(),
-            written=counts[_WRITE],
+            written=counts[_WRITE] - missed,
             unchanged=counts[_KEEP],
             removed=counts[_CLEAR],
             unlabelled=counts[_UNLABELLED] + counts[_CLEAR],
@@ -169,26 +179,102 @@ def write_labels(
         )
 
 
-def remove_labels(graph: Graph, prefix: str = PREFIX, on_written: OnProgress = no_progress) -> int:
-    """Remove all written properties from a user's graph; return the number of cleared relationships and nodes.
+@dataclass(frozen=True, slots=True)
+class RemovedLabels:
+    """Result of a removal, or of its dry run.
+
+    Attributes:
+        dry_run: True if nothing was removed.
+        cleared: relationships and nodes that lost the written properties, or would lose them.
+        left: relationships and nodes with properties of these names that kgprobe has not written.
+        foreign: these properties; None if there are none.
+        changed: relationships and nodes that were changed or deleted in the meantime, and left alone.
+    """
+
+    dry_run: bool
+    cleared: int
+    left: int
+    foreign: str | None
+    changed: int
+
+    def summary(self) -> str:
+        """Return the counts in sentences."""
+        verb = "Would remove" if self.dry_run else "Removed"
+        lines = [f"{verb} the labels from {self.cleared:,} relationships and nodes."]
+        if self.left:
+            lines.append(f"{self.left:,} were left alone; kgprobe has not written their properties: {self.foreign}.")
+        if self.changed:
+            lines.append(f"{self.changed:,} were changed or deleted in the meantime, and left alone.")
+        return "\n".join(lines)
+
+
+def remove_labels(
+    graph: Graph, prefix: str = PREFIX, *, dry_run: bool = False, on_written: OnProgress = no_progress
+) -> RemovedLabels:
+    """Remove all written properties from a user's graph.
 
     Args:
+        dry_run: True to count and remove nothing.
         on_written: called with the number of cleared ones, and of all.
     """
-    nothing = dict.fromkeys(property_names(prefix))
-    encoder, decoder = msgspec.json.Encoder(), msgspec.json.Decoder(Element)
+    names = property_names(prefix)
+    encoder, decoder = msgspec.json.Encoder(), msgspec.json.Decoder(Change)
+    foreign = _Foreign(names)
     with temporary_folder("write-back") as folder:
-        total = 0
+        total = left = 0
         with open(folder / "changes", "wb") as file:
-            for element in elements_with(graph, prefix + MARKER):
-                file.write(encoder.encode(element) + b"\n")
-                total += 1
-        done = cleared = 0
+            for element, stored in elements_with(graph, names):
+                if _is_written(stored):
+                    file.write(encoder.encode(Change(element, stored, _NOTHING)) + b"\n")
+                    total += 1
+                else:
+                    foreign.add(element, stored)
+                    left += 1
+        done = changed = 0
         with open(folder / "changes", "rb") as file:
-            for size, written in write_properties(graph, ((decoder.decode(line), nothing) for line in file)):
-                done, cleared = done + size, cleared + written
+            changes = () if dry_run else map(decoder.decode, file)
+            for size, written in write_properties(graph, names, changes):
+                done, changed = done + size, changed + size - written
                 on_written(done, total)
-    return cleared
+    return RemovedLabels(dry_run, total - changed, left, foreign.describe(), changed)
+
+
+def _digest(values: Sequence[Any]) -> str:
+    """Return the digest of the other properties."""
+    return hashlib.blake2b(msgspec.json.encode(["kgprobe", *values]), digest_size=8).hexdigest()
+
+
+def _is_written(stored: Sequence[Any]) -> bool:
+    """Return True if properties were written by a write-back, and not changed since."""
+    *values, digest = stored
+    return isinstance(digest, str) and all(isinstance(value, _TYPES) for value in values) and digest == _digest(values)
+
+
+class _Foreign:
+    """Properties of the names to write that kgprobe has not written."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._counts: Counter[str] = Counter()
+        self._examples: list[str] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def add(self, element: Element, stored: Sequence[Any]) -> None:
+        given = {name: value for name, value in zip(self._names, stored, strict=True) if value is not None}
+        self._counts.update(given.keys())
+        if len(self._examples) < _FOREIGN_SHOWN:
+            kind = "node" if element.tail is None else "relationship"
+            values = ", ".join(f"{name} = {visible(repr(value))[:60]}" for name, value in given.items())
+            self._examples.append(f"{kind} {element.id} ({values})")
+
+    def describe(self) -> str | None:
+        """Return the names with their counts, and the first relationships and nodes; None if there are none."""
+        if not self._counts:
+            return None
+        counts = ", ".join(f"{name} ({count:,})" for name, count in self._counts.most_common())
+        return f"{counts}; for example at {', '.join(self._examples)}"
 
 
 # Changes of a relationship or node.
@@ -201,15 +287,13 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
     Attributes:
         position: position of the label, or ``NOT_LABELLED``.
         by_id: True if the label was found by the id of the fact.
-        marked: True if it has properties of an earlier call.
-        same: True if these are the properties of the label.
+        before: values of its properties; all are None, or they were written by an earlier call.
     """
 
     element: Element
     position: int
     by_id: bool
-    marked: bool
-    same: bool
+    before: Sequence[Any]
 
 
 class _Values:
@@ -218,11 +302,11 @@ class _Values:
     def __init__(self, index: LabelIndex, labels: FactLabels, prefix: str) -> None:
         self.index, self.labels, self.prefix = index, labels, prefix
         self.names = property_names(prefix)
-        self.nothing: dict[str, Any] = dict.fromkeys(self.names)
 
     def of(self, position: int) -> list[Any]:
+        """Return the values of the properties, in the order of their names."""
         index, labels = self.index, self.labels
-        return [
+        values = [
             *(float(column[position]) for column in (index.known, index.low, index.high)),
             index.class_of(position),
             index.belief_of(position),
@@ -230,6 +314,7 @@ class _Values:
             labels.name,
             labels.model,
         ]
+        return [*values, _digest(values)]
 
 
 class _Matching:
@@ -244,7 +329,7 @@ class _Matching:
         # Number of the obstacle of each label from 1 on; 0 for none.
         self._obstacle: NDArray[np.int8] = np.zeros(facts, dtype=np.int8)
         self._reasons: dict[str, int] = {}
-        self._foreign: Counter[str] = Counter()
+        self._foreign = _Foreign(values.names)
         self._first_fault: str | None = None
         self._first_fact: Fact | None = None
         self._decoder = msgspec.json.Decoder(_Place)
@@ -272,20 +357,14 @@ class _Matching:
             matches = list(zip(located.facts, by_id[start:end], by_triple[start:end], strict=True))
             start = end
             position, is_by_id = self._label_of(located, matches)
-            marked = self._is_marked(located)
-            if position >= 0:
-                same = list(located.stored) == self._values.of(position)
-                yield _Place(located.element, position, is_by_id, marked, same)
-            elif marked or (located.stored and located.fault is None):
-                yield _Place(located.element, NOT_LABELLED, False, marked, False)
-
-    def _is_marked(self, located: LocatedFacts) -> bool:
-        """Return True if an element has properties of an earlier call; count other properties of these names."""
-        if located.stored and located.stored[NAMES.index(MARKER)] is not None:
-            return True
-        given = zip(self._values.names, located.stored, strict=False)
-        self._foreign.update(name for name, value in given if value is not None)
-        return False
+            if not located.stored:
+                # The fact is a property of a node.
+                continue
+            labelled = any(value is not None for value in located.stored)
+            if labelled and not _is_written(located.stored):
+                self._foreign.add(located.element, located.stored)
+            elif position >= 0 or labelled or located.fault is None:
+                yield _Place(located.element, position, is_by_id, located.stored)
 
     def _label_of(self, located: LocatedFacts, matches: Sequence[tuple[Fact, int, int]]) -> tuple[int, bool]:
         """Return the position of the label to write, and True if it was found by the fact's id."""
@@ -314,10 +393,9 @@ class _Matching:
     def check(self, source: LocatesFacts) -> None:
         """Raise if the user's graph has such properties of its own, or if no label is matched."""
         if self._foreign:
-            names = ", ".join(f"{name} ({count:,})" for name, count in self._foreign.most_common())
             raise KgprobeError(
-                f"The graph has properties of these names that kgprobe has not written: {names}. Nothing was changed."
-                " Choose other names with `prefix`."
+                "The graph has properties of these names that kgprobe has not written, or that were changed since:"
+                f" {self._foreign.describe()}. Nothing was changed. Choose other names with `prefix`, or remove these."
             )
         if not len(self._index):
             raise KgprobeError(f"{self._values.labels.name} has no labels of facts.")
@@ -346,22 +424,21 @@ class _Matching:
                 # A fact with its own relationship is not also another one of the same subject and object.
                 labelled = place.position >= 0 and (place.by_id or not self._found_by_id[place.position])
                 if labelled:
-                    yield place, _KEEP if place.same else _WRITE
+                    yield place, _KEEP if place.before == self._values.of(place.position) else _WRITE
                 else:
-                    yield place, _CLEAR if place.marked else _UNLABELLED
+                    yield place, _CLEAR if any(value is not None for value in place.before) else _UNLABELLED
 
     def counts(self) -> Counter[str]:
         """Return the numbers of relationships and nodes to write, keep and clear, and of those without a label."""
         return Counter(fate for _, fate in self._fates())
 
-    def changes(self) -> Iterator[tuple[Element, Mapping[str, Any]]]:
+    def changes(self) -> Iterator[Change]:
         """Yield the relationships and nodes to change, with their new properties."""
-        names = self._values.names
         for place, fate in self._fates():
             if fate == _WRITE:
-                yield place.element, dict(zip(names, self._values.of(place.position), strict=True))
+                yield Change(place.element, place.before, self._values.of(place.position))
             elif fate == _CLEAR:
-                yield place.element, self._values.nothing
+                yield Change(place.element, place.before, _NOTHING)
 
     def relations(self) -> list[LabelledRelation]:
         """Return the counts of facts by relation, the largest first."""

@@ -14,7 +14,7 @@ from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
 from kgprobe.graph.queries import Query
 from kgprobe.graph.reading import Reader
-from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, run_in_view
+from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, no_rounds, run_in_view, runs_with_rounds
 from kgprobe.sanitize import counted
 
 # Engine and replacement of a query whose answer would be wrong on the embedded engine.
@@ -127,11 +127,14 @@ def _why_not_believed(graph: Reader, query: Query, parameters: Mapping[str, Any]
     if not runs:
         return NO_RUN
     chosen = _values(parameters, [name for name, kind in names_in(query).items() if kind == "Run"])
+    finished = runs_with_rounds(runs)
     if not chosen:
         # Without a name, a query reads all runs or the latest.
-        chosen = [run["id"] for run in runs] if "runs" in parameters else [runs[-1]["id"]]
-    if query.name == "explore/changed" and len(runs) == 1:
-        return f"There is one run only, {runs[0]['id']}; a change needs an earlier one."
+        if not finished:
+            return no_rounds(runs)
+        chosen = [run["id"] for run in runs] if "runs" in parameters else [finished[-1]["id"]]
+    if query.name == "explore/changed" and len(finished) == 1:
+        return f"{finished[0]['id']} is the only run with a finished round; a change needs an earlier one."
     return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, chosen)}."
 
 

@@ -3,7 +3,7 @@
 A loader that reads such a graph locates the facts by its mapping; docs/guides/write-back.md.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -85,37 +85,55 @@ def refuse_loaded(graph: Graph, argument: str) -> None:
         )
 
 
-def write_properties(graph: Graph, changes: Iterable[tuple[Element, Mapping[str, Any]]]) -> Iterator[tuple[int, int]]:
-    """Set properties of relationships and nodes; None removes a property.
+@dataclass(frozen=True, slots=True)
+class Change:
+    """New properties of a relationship or node.
 
-    Each batch is one transaction, and repeating it changes nothing.
+    Attributes:
+        before, after: values of the properties, in the order of their names; None for no property.
+    """
+
+    element: Element
+    before: Sequence[Any]
+    after: Sequence[Any]
+
+
+def write_properties(graph: Graph, names: Sequence[str], changes: Iterable[Change]) -> Iterator[tuple[int, int]]:
+    """Set properties of relationships and nodes that still have the values before; None removes a property.
+
+    Each batch is one transaction. Elements are locked before their values are compared, so that writes of other
+    clients are never overwritten.
+
+    Args:
+        names: names of the properties.
 
     Yields:
-        The number of elements of a batch, and of those that still exist and were written.
+        The number of elements of a batch, and of those that were written.
     """
     for batch in batches(changes, _bytes, AT_ONCE):
         written = 0
         relationships, nodes = [], []
-        for element, properties in batch:
-            row: Row = {"element": element.id, "properties": properties}
+        for change in batch:
+            element, after = change.element, dict(zip(names, change.after, strict=True))
+            row: Row = {"element": element.id, "before": change.before, "properties": after}
             if element.tail is None:
                 nodes.append(row)
             else:
                 relationships.append({**row, "tail": element.tail, "head": element.head})
         for query, rows in (("own/label_relationships", relationships), ("own/label_nodes", nodes)):
             if rows:
-                written += graph.write(query, rows=rows)[0]["written"]
+                written += graph.write(query, names=names, rows=rows)[0]["written"]
         yield len(batch), written
 
 
-def elements_with(graph: Graph, marker: str) -> Iterator[Element]:
-    """Yield the relationships and nodes with a property. Cost: a scan of all of them."""
-    for row in graph.stream("own/labelled_relationships", marker=marker):
-        yield Element(row["element"], row["tail"]["element"], row["head"]["element"])
-    for row in graph.stream("own/labelled_nodes", marker=marker):
-        yield Element(row["element"])
+def elements_with(graph: Graph, names: Sequence[str]) -> Iterator[tuple[Element, list[Any]]]:
+    """Yield the relationships and nodes with one of some properties, and their values. Cost: a scan of all of them."""
+    for row in graph.stream("own/labelled_relationships", names=names):
+        yield Element(row["element"], row["tail"]["element"], row["head"]["element"]), row["stored"]
+    for row in graph.stream("own/labelled_nodes", names=names):
+        yield Element(row["element"]), row["stored"]
 
 
-def _bytes(change: tuple[Element, Mapping[str, Any]]) -> int:
-    element, properties = change
-    return encoded_bytes([element.id, element.tail, element.head, properties])
+def _bytes(change: Change) -> int:
+    element = change.element
+    return encoded_bytes([element.id, element.tail, element.head, change.before, change.after])

@@ -1,6 +1,6 @@
 """Runs and their beliefs, read from the graph."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -32,15 +32,27 @@ def list_runs(graph: Reader) -> list[dict[str, Any]]:
 
 
 def latest_run(graph: Reader) -> str:
-    """Return the id of the latest run.
+    """Return the id of the latest run that has finished a round.
 
     Raises:
-        UnknownNameError: the graph has no runs.
+        UnknownNameError: the graph has no such runs.
     """
     runs = list_runs(graph)
-    if not runs:
-        raise UnknownNameError(NO_RUN)
-    return str(runs[-1]["id"])
+    finished = runs_with_rounds(runs)
+    if finished:
+        return str(finished[-1]["id"])
+    raise UnknownNameError(no_rounds(runs) if runs else NO_RUN)
+
+
+def runs_with_rounds(runs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the runs that have finished a round, and are not being deleted."""
+    return [run for run in runs if (run.get("round") or 0) > 0]
+
+
+def no_rounds(runs: Iterable[Mapping[str, Any]]) -> str:
+    """Return the message for a graph whose runs have no rounds."""
+    names = ", ".join(str(run["id"]) for run in runs)
+    return f"No run of this graph has finished a round yet: {names}. `kgprobe rounds resume RUN` continues one."
 
 
 def run_in_view(graph: Reader) -> str | None:

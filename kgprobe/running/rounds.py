@@ -9,6 +9,7 @@ the batch's neighbours.
 
 import dataclasses
 import math
+import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
+from kgprobe.progress import print_message
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
@@ -31,7 +33,7 @@ from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import get_run, locked
 from kgprobe.running.settings import differences
 from kgprobe.running.store import OutcomeStore, read_outcomes
-from kgprobe.running.view import OnView, ignore_view, take_view, write_view
+from kgprobe.running.view import OnView, ViewTakenError, ignore_view, take_view, write_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ def continue_run(
     """Resume a run up to the last round of the plan, which may be later than the one it was begun with.
 
     Args:
-        view: True to bring the run into view (:mod:`kgprobe.running.view`); False leaves the view as it is.
+        view: True to bring the run into view (:mod:`kgprobe.running.view`), unless another process brings another one
+            into view at the same time; False leaves the view as it is.
         on_view: progress of removing the beliefs of another run from the facts, and of writing this run's at its end.
         callbacks: ``on_batch`` gets a :class:`Round`.
         kind: of the probe; None if it is not registered: then preferred names are not counted.
@@ -121,7 +124,7 @@ def continue_run(
         with OutcomeStore(folder) as store:
             store.cut_to(counted_answers(run), run["round"])
             if view:
-                take_view(graph, plan.run, on_view)
+                view = _came_into_view(graph, plan.run, on_view)
             learner = _open_learner(graph, plan, run)
             changed = graph_state(graph) != run["graph"]
             callbacks.on_start(
@@ -132,7 +135,11 @@ def continue_run(
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
             report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
             learner.finish(report.rounds)
-            write_view(graph, plan.run, learner, report.rounds, on_view)
+            if not write_view(graph, plan.run, learner, report.rounds, on_view) and view:
+                print_message(
+                    f"Run {plan.run!r} is not in view any more: another process has changed the view."
+                    f" {_how_to_show(plan.run)}"
+                )
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
@@ -144,6 +151,7 @@ def show_run(graph: Graph, run: str, on_view: OnView = ignore_view) -> int:
     Raises:
         UnknownNameError: the graph has no such run.
         KgprobeError: another process uses the run.
+        ViewTakenError: another process has brought another run into view meanwhile.
 
     Cost: opening the run's learner; a credible interval and a write for each fact.
     """
@@ -151,8 +159,23 @@ def show_run(graph: Graph, run: str, on_view: OnView = ignore_view) -> int:
         properties = get_run(graph, run)
         learner = _open_learner(graph, plan_of(properties), properties)
         take_view(graph, run, on_view)
-        write_view(graph, run, learner, properties["round"], on_view)
+        if not write_view(graph, run, learner, properties["round"], on_view):
+            raise ViewTakenError(f"Run {run!r} is not in view any more: another process has changed the view.")
         return len(learner.keys)
+
+
+def _came_into_view(graph: Graph, run: str, on_view: OnView) -> bool:
+    """Bring a run into view; report it and return False if another process brings another run into view."""
+    try:
+        take_view(graph, run, on_view)
+    except ViewTakenError as error:
+        print_message(f"{error} The run continues without the view. {_how_to_show(run)}")
+        return False
+    return True
+
+
+def _how_to_show(run: str) -> str:
+    return f"To show its beliefs: kgprobe beliefs apply {shlex.quote(run)}"
 
 
 def _open_learner(graph: Graph, plan: Plan, run: Row) -> Learner:

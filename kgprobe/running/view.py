@@ -25,6 +25,10 @@ REMOVING, WRITING = "Removing beliefs", "Writing beliefs"
 _FACTS, _ENTITIES = 5_000, 5_000
 
 
+class ViewTakenError(KgprobeError):
+    """Another process has brought another run into view."""
+
+
 def ignore_view(step: str, done: int, total: int) -> None:
     """Ignore progress."""
 
@@ -35,14 +39,14 @@ def take_view(graph: Graph, run: str, on_view: OnView = ignore_view) -> None:
     The beliefs of another run in view are removed from the facts first; an interrupted removal is continued.
 
     Raises:
-        KgprobeError: another process has brought another run into view meanwhile.
+        ViewTakenError: another process has brought another run into view meanwhile.
 
     Cost: nothing to remove: a look-up. Else a walk through all facts.
     """
     if [(row["run"], row["in_view"]) for row in graph.read("view/runs")] != [(run, True)]:
         hide_view(graph, on_view)
     if not graph.write("view/begin", run=run):
-        raise KgprobeError(f"Run {run!r} cannot come into view: another process has brought another run into view.")
+        raise ViewTakenError(f"Run {run!r} cannot come into view: another process has brought another run into view.")
 
 
 def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
@@ -63,11 +67,11 @@ def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
     return cleared
 
 
-def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view: OnView = ignore_view) -> None:
-    """Write a run's beliefs about all facts that it can ask, if the run is in view."""
+def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view: OnView = ignore_view) -> bool:
+    """Write a run's beliefs about all facts that it can ask; return False if the run is not in view."""
     states = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]]
     if not states:
-        return
+        return False
     state, now = states[0], graph_state(graph)
     # After a load, facts are written again: there may be others.
     resumed = (state["viewed_round"], state["viewed_graph"]) == (number, now)
@@ -88,8 +92,9 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view:
             return in_view
 
         if not graph.transaction(work):
-            return
+            return False
         on_view(WRITING, end, count)
+    return True
 
 
 def _with_own_answers(beliefs: Iterable[Row], own: Mapping[str, Row]) -> list[Row]:

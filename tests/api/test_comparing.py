@@ -191,6 +191,8 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         kgprobe.compare([entry, two, entry])
     with pytest.raises(KgprobeError, match="The results share no fact"):
         kgprobe.compare([entry, two])
+    with pytest.raises(ArgumentError, match="`results` has a dict; expected a name or one of measurement, run, judge"):
+        kgprobe.compare([{}, entry])  # type: ignore[list-item]
     with pytest.raises(KgprobeError, match="'silent' has no answers yet"):
         kgprobe.compare([entry, silent])
     with pytest.raises(ArgumentError, match="`margin` is 2; a share from 0 below 1 is expected"):

@@ -93,7 +93,7 @@ MERGE (s:Entity {id: row[0]}) SET s.label = toUpper(row[0])
 MERGE (o:Entity {id: row[1]}) SET o.label = toUpper(row[1])
 CREATE (s)-[f:FACT {id: row[0] + row[1], relation: 'r', relation_label: 'likes'}]->(o)
 SET f.theta = row[2], f.belief = 'leans known'
-MERGE (run:Run {id: 'walked'}) SET run.inView = true, run.started = '2026-01-01'
+MERGE (run:Run {id: 'walked'}) SET run.inView = true, run.round = 1, run.started = '2026-01-01'
 CREATE (:Belief {id: 'walked/' + row[0] + row[1], run: 'walked', subject: row[0], object: row[1], relation: 'r',
                  right: 0, wrong: 1, believed: 'leans unknown'})
 """

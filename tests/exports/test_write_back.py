@@ -2,7 +2,9 @@
 
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +24,7 @@ from kgprobe.sources.values import fact_id
 from tests.cli.inprocess import run
 from tests.conftest import require_engine
 from tests.exports.own_graphs import FILMS, MAPPING, content, labelled, rows, write_table
-from tests.kills import Moment, kill_child
+from tests.kills import Moment, ending_at, kill_child
 from tests.servers.shared import REPOSITORY, wipe
 
 # The engine of kgprobe's graph, and that of the user's.
@@ -109,7 +111,7 @@ def test_written_labels_are_those_of_the_table(own: Graph, table: LabelTable, ma
     assert counts["ACTED_IN"] == (3, 3, 0, 0)
     assert counts["released"] == (1, 0, 1, 0)
     assert write(table, own, mapping).unchanged == PLACES
-    assert kgprobe.remove_labels(own.endpoint.address) == PLACES
+    assert kgprobe.remove_labels(own.endpoint.address).cleared == PLACES
     assert content(own) == before
 
 
@@ -163,21 +165,123 @@ def test_two_prefixes_hold_labels_of_two_tables(own: Graph, table: LabelTable, m
     write(table, own, mapping)
     first = content(own)
     write(table, own, mapping, prefix="other_")
-    assert kgprobe.remove_labels(own.endpoint.address, prefix="other_") == PLACES
+    assert kgprobe.remove_labels(own.endpoint.address, prefix="other_").cleared == PLACES
     assert content(own) == first
     kgprobe.remove_labels(own.endpoint.address)
     assert content(own) == before
 
 
+HALLE = "MATCH (:Person {name: 'Halle Berry'})-[r:ACTED_IN]->()"
+# Properties of the user, with the text that names them, and the relationships and nodes that have them.
+FOREIGN = {
+    "text": (f"{HALLE} SET r.last_run = 'monday'", "last_run (1)", "last_run = 'monday'", 1),
+    "number": ("MATCH ()-[r:ACTED_IN]->() SET r.last_run = 7", "last_run (3)", "last_run = 7", 3),
+    "list": (f"{HALLE} SET r.last_class = ['a']", "last_class (1)", "last_class = ['a']", 1),
+    "date": (f"{HALLE} SET r.last_run = date('2026-01-02')", "last_run (1)", "last_run = ", 1),
+    "digest": (f"{HALLE} SET r.last_digest = '0123456789abcdef'", "last_digest (1)", "last_digest = ", 1),
+    "node": ("MATCH (r:Contract) SET r.last_model = 'T1'", "last_model (1)", "node ", 1),
+    "unlabelled": ("MATCH ()-[r:DIRECTED]->() SET r.last_run = 'x'", "last_run (2)", "last_run = 'x'", 2),
+}
+# Changes of properties that kgprobe has written.
+CHANGED = {
+    "changed": (f"{HALLE} SET r.last_class = 'mine'", "last_class (1)", "last_class = 'mine'", 1),
+    "removed": (f"{HALLE} REMOVE r.last_low", "last_known (1)", "last_known = ", 1),
+    "undigested": (f"{HALLE} REMOVE r.last_digest", "last_run (1)", "last_run = 'films'", 1),
+    "integer": (f"{HALLE} SET r.last_high = 1", "last_high (1)", "last_high = 1", 1),
+}
+
+
 @ON_ONE
-def test_properties_of_the_user_are_never_overwritten(own: Graph, table: LabelTable, mapping: Path) -> None:
-    list(own.run_text("MATCH (:Person {name: 'Halle Berry'})-[r:ACTED_IN]->() SET r.kgprobe_class = 'mine'", {})[1])
+@pytest.mark.parametrize("case", [*FOREIGN, *CHANGED])
+def test_properties_of_the_user_are_refused_and_kept(case: str, own: Graph, table: LabelTable, mapping: Path) -> None:
+    acted = [fact for fact in table.rows() if fact.relation == "ACTED_IN"]
+    labels = table if case != "unlabelled" else write_table(table.folder.parent / "acted", acted)
+    if case in CHANGED:
+        write(table, own, mapping, prefix="last_")
+    change, counted, example, count = (FOREIGN | CHANGED)[case]
+    rows(own, change)
     before = content(own)
-    with pytest.raises(KgprobeError, match=r"not written: kgprobe_class \(1\)\. Nothing was changed.*`prefix`"):
-        write(table, own, mapping)
+    for dry_run in (True, False):
+        with pytest.raises(KgprobeError, match=r"not written, or that were changed.*Nothing was changed") as raised:
+            write(labels, own, mapping, prefix="last_", dry_run=dry_run)
+        assert counted in str(raised.value)
+        assert example in str(raised.value)
+        assert content(own) == before
+    trial = kgprobe.remove_labels(own.endpoint.address, prefix="last_", dry_run=True)
     assert content(own) == before
+    removed = kgprobe.remove_labels(own.endpoint.address, prefix="last_")
+    assert removed == replace(trial, dry_run=False)
+    assert (removed.cleared, removed.left) == (PLACES - count if case in CHANGED else 0, count)
+    assert counted in removed.summary()
+    kept = rows(own, "MATCH ()-[r]->() WHERE any(name IN keys(r) WHERE name STARTS WITH 'last_') RETURN r")
+    assert len(kept) == (0 if case == "node" else count)
+
+
+@ON_ONE
+def test_prefix_must_begin_a_name(own: Graph, table: LabelTable, mapping: Path) -> None:
     with pytest.raises(ArgumentError, match="`prefix` is 'a b'"):
         write(table, own, mapping, prefix="a b")
+
+
+# Writes of the user after kgprobe has read the graph.
+MEANWHILE = {
+    "value": f"{HALLE} SET r.kgprobe_class = 'mine'",
+    "all values": f"{HALLE} SET r += {{kgprobe_run: 'films', kgprobe_digest: 'mine'}}",
+    "deleted": f"{HALLE} DELETE r",
+}
+
+
+@ON_BOTH
+@pytest.mark.parametrize("case", MEANWHILE)
+def test_write_of_the_user_in_between_is_kept(case: str, own: Graph, table: LabelTable, mapping: Path) -> None:
+    with ending_at(Moment("before", "own/label_relationships"), lambda: write_elsewhere(own, MEANWHILE[case])):
+        done = write(table, own, mapping)
+    assert (done.written, done.notes) == (PLACES - 1, (f"1 relationships or nodes {CHANGED_MEANWHILE}",))
+    mine = rows(own, f"{HALLE} RETURN keys(r) AS keys")
+    assert mine == [] if case == "deleted" else "kgprobe_known" not in mine[0]["keys"]
+    rows(own, f"{HALLE} REMOVE r.kgprobe_class, r.kgprobe_run, r.kgprobe_digest")
+    assert write(table, own, mapping).unchanged == PLACES - 1
+    changed = MEANWHILE[case].replace("Halle Berry", "Keanu Reeves")
+    with ending_at(Moment("before", "own/label_relationships"), lambda: write_elsewhere(own, changed)):
+        removed = kgprobe.remove_labels(own.endpoint.address)
+    assert (removed.changed, removed.left) == (2, 0)
+    assert CHANGED_MEANWHILE in removed.summary()
+    assert len(rows(own, WRITTEN)) == (0 if case == "deleted" else 2)
+
+
+CHANGED_MEANWHILE = "were changed or deleted in the meantime, and left alone."
+
+
+def write_elsewhere(own: Graph, cypher: str) -> None:
+    """Run Cypher of the user in a connection of its own."""
+    with Graph(own.endpoint) as connection:
+        rows(connection, cypher)
+
+
+@ON_BOTH
+def test_open_transaction_of_the_user_is_waited_for(own: Graph, table: LabelTable, mapping: Path) -> None:
+    writing = threading.Event()
+    notes: list[str] = []
+
+    def write_labels() -> None:
+        with ending_at(Moment("before", "own/label_relationships"), writing.set):
+            notes.extend(write(table, own, mapping).notes)
+
+    with Graph(own.endpoint) as connection:
+        # Committed after its rows are read.
+        _, uncommitted = connection.run_text(f"{HALLE} SET r.kgprobe_class = 'mine' RETURN r", {})
+        writer = threading.Thread(target=write_labels)
+        writer.start()
+        assert writing.wait(60)
+        # The engine that locks makes the writer wait here; the other one lets it commit first.
+        writer.join(1)
+        with suppress(KgprobeError):
+            list(uncommitted)
+            assert rows(own, f"{HALLE} RETURN r.kgprobe_class AS value") == [{"value": "mine"}]
+        writer.join()
+    if notes:
+        assert notes == [f"1 relationships or nodes {CHANGED_MEANWHILE}"]
+        assert "kgprobe_known" not in rows(own, f"{HALLE} RETURN keys(r) AS keys")[0]["keys"]
 
 
 @ON_ONE
@@ -274,7 +378,7 @@ def test_command_writes_and_removes(own: Graph, table: LabelTable, mapping: Path
     assert {row["class"] for row in rows(own, WRITTEN)} == {"surely known", "leans unknown"}
     assert run("beliefs", "write-back", *to, **environment).returncode == 2
     removed = run("beliefs", "write-back", *to, "--remove", **environment)
-    assert removed.stdout == "Removed the properties kgprobe_… from 6 relationships and nodes.\n"
+    assert removed.stdout == "Removed the labels from 6 relationships and nodes.\n"
     assert content(own) == before
 
 

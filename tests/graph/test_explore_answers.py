@@ -7,8 +7,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW
 from kgprobe.graph.subgraphs import facts_of
 
-TWO_RUNS = "CREATE (:Run {id: 'a', asked: 1, started: '1'}), (:Run {id: 'b', asked: 1200, started: '2'})"
-IN_VIEW = "CREATE (:Run {id: 'a', asked: 1, started: '1', inView: true}), (:Run {id: 'b', started: '2'})"
+TWO_RUNS = (
+    "CREATE (:Run {id: 'a', asked: 1, round: 1, started: '1'}), (:Run {id: 'b', asked: 1200, round: 9, started: '2'})"
+)
+IN_VIEW = "CREATE (:Run {id: 'a', asked: 1, round: 1, started: '1', inView: true}), (:Run {id: 'b', started: '2'})"
 
 
 @pytest.mark.parametrize(
@@ -38,8 +40,8 @@ IN_VIEW = "CREATE (:Run {id: 'a', asked: 1, started: '1', inView: true}), (:Run 
         (
             "explore/changed",
             {},
-            "CREATE (:Run {id: 'a', asked: 1, started: '1'})",
-            "There is one run only, a; a change needs an earlier one.",
+            "CREATE (:Run {id: 'a', asked: 1, round: 1, started: '1'}), (:Run {id: 'b', round: 0, started: '2'})",
+            "a is the only run with a finished round; a change needs an earlier one.",
         ),
         ("explore/judged", {}, "RETURN 1", "No judge has judged this graph yet; `kgprobe judge predict` does."),
         ("explore/facts_of_relations", {"relations": []}, "RETURN 1", "The graph has nothing of that kind."),
@@ -58,7 +60,7 @@ IN_VIEW = "CREATE (:Run {id: 'a', asked: 1, started: '1', inView: true}), (:Run 
         (
             "explore/suspects",
             {},
-            "CREATE (:Run {id: 'a', asked: 1, started: '1'}), (:Run {id: 'b', started: '2'})",
+            "CREATE (:Run {id: 'a', asked: 1, round: 1, started: '1'}), (:Run {id: 'b', started: '2'})",
             "Nothing of that kind is believed by the runs a (1 answer), b (0 answers).",
         ),
         (

@@ -10,14 +10,17 @@ import pytest
 import kgprobe
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import summarize, view_rows
-from kgprobe.errors import KgprobeError
+from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.queries import explore_names, find_query
+from kgprobe.graph.runs import latest_run
 from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.rounds import continue_run, show_run
 from kgprobe.running.runs import begin_run, forget_run
 from tests.beliefs.graphs import random_graph
+from tests.kills import Moment, ending_at
 from tests.running.held_beliefs import assert_holds, on_facts
 from tests.running.killed_run import HashProbe, make_plan
 from tests.running.test_expected import learned
@@ -199,6 +202,96 @@ def test_two_processes_that_change_the_view_never_mix_beliefs(loaded: Graph) -> 
         # What another process removed is written by the next call.
         show_run(loaded, in_view["run"])
         assert_holds(loaded, in_view["run"])
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_run_begun_at_the_same_moment_continues_out_of_view(
+    loaded: Graph, earlier: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if earlier:
+        run_rounds(loaded, "earlier", seed=3)
+    begin_run(loaded, HashProbe(loaded), make_plan("other", rounds=ROUNDS, facts_per_round=8), "hash")
+
+    def begin_other() -> None:
+        with Graph(loaded.endpoint) as graph:
+            view.take_view(graph, "other")
+
+    with ending_at(Moment("before", "view/begin"), begin_other):
+        run_rounds(loaded, "run", seed=6)
+    assert capsys.readouterr().err == (
+        "Run 'run' cannot come into view: another process has brought another run into view. The run continues without"
+        " the view. To show its beliefs: kgprobe beliefs apply run\n"
+    )
+    assert [row["run"] for row in loaded.read("view/runs") if row["in_view"]] == ["other"]
+    assert loaded.read("beliefs/run", id="run")[0]["run"]["round"] == ROUNDS
+    assert on_facts(loaded) == {}
+    show_run(loaded, "run")
+    assert_holds(loaded, "run")
+
+
+def test_run_that_loses_the_view_reports_it(loaded: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+    probe, plan = HashProbe(loaded), make_plan("run", rounds=ROUNDS, facts_per_round=8)
+    run_rounds(loaded, "other", shown=False, seed=6)
+    begin_run(loaded, probe, plan, "hash")
+
+    def show_other(batch: Any) -> None:
+        if batch.number == 2:
+            show_run(loaded, "other")
+
+    report = continue_run(loaded, probe, plan, Callbacks(on_batch=show_other))
+    assert report.rounds == ROUNDS
+    assert "Run 'run' is not in view any more: another process has changed the view." in capsys.readouterr().err
+    assert_holds(loaded, "other")
+
+
+def test_show_that_loses_the_view_fails(loaded: Graph) -> None:
+    run_rounds(loaded, "run", shown=False)
+    run_rounds(loaded, "other", shown=False, seed=6)
+    shown: list[str] = []
+
+    def show_other(_step: str, _done: int, _total: int) -> None:
+        if not shown:
+            shown.append("other")
+            show_run(loaded, "other")
+
+    with pytest.raises(view.ViewTakenError, match="Run 'run' is not in view any more"):
+        show_run(loaded, "run", show_other)
+    assert_holds(loaded, "other")
+
+
+def test_run_without_rounds_is_never_the_latest(loaded: Graph) -> None:
+    for number, (name, rounds, started) in enumerate([("old", 2, "2026-01-01"), ("new", 2, "2026-01-02")]):
+        run_rounds(loaded, name, rounds=rounds, seed=number)
+        loaded.query("MATCH (r:Run {id: $name}) SET r.started = $started", name=name, started=started)
+    by_run = [name for name in explore_names() if "$run" in find_query(name).text]
+    named = {name: answer_of(loaded, name, "new") for name in by_run}
+    latest = {name: answer_of(loaded, name, None) for name in by_run}
+    compared = {name for name in by_run if latest[name] == named[name]}
+    assert compared >= {"explore/unknown", "explore/known", "explore/by_relation", "explore/changed", "explore/around"}
+    for name in ("empty", "retired"):
+        begin_run(loaded, HashProbe(loaded), make_plan(name, rounds=ROUNDS), "hash")
+    loaded.write("beliefs/retire_run", id="retired")
+    assert latest_run(loaded) == "new"
+    assert {name: answer_of(loaded, name, None) for name in compared} == {name: latest[name] for name in compared}
+    for name in ("old", "new"):
+        forget_run(loaded, name)
+    with pytest.raises(UnknownNameError, match=r"No run .* finished a round yet: empty, retired\. `kgprobe"):
+        latest_run(loaded)
+    answer = loaded.query("explore/unknown")
+    assert len(answer) == 0
+    assert "No run of this graph has finished a round yet" in str(answer.note)
+
+
+def answer_of(graph: Graph, query: str, run: str | None) -> Any:
+    """Return the rows of a query about a run, or its error."""
+    given = {"run": run}
+    names = graph.query("MATCH (e:Entity)-[:FACT]->() RETURN e.id AS id ORDER BY id LIMIT 1")
+    if "$entity" in find_query(query).text:
+        given["entity"] = names[0]["id"]
+    try:
+        return graph.query(query, **given).to_frame().to_dict("records")
+    except KgprobeError as error:
+        return str(error)
 
 
 def test_forgotten_run_leaves_no_beliefs_on_facts(loaded: Graph) -> None:
