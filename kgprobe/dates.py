@@ -91,6 +91,15 @@ def day_number(day: int) -> int:
     return 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day_of_month
 
 
+def day_text(day: int) -> str:
+    """Return a day ``yyyymmdd`` as people read it.
+
+    >>> day_text(20240229)
+    '2024-02-29'
+    """
+    return f"{day // 10000:04}-{day // 100 % 100:02}-{day % 100:02}"
+
+
 def today() -> int:
     """Return today as ``yyyymmdd``: the default ``as_of``."""
     return as_of_day(date.today())

@@ -19,7 +19,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, expected_one_of
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids, relation_names
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.labelling.answers import WayAnswers, count_answers
 from kgprobe.labelling.building import AnswersByFact, labelled_rows
 from kgprobe.labelling.card import write_card
@@ -37,7 +37,7 @@ from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.labels import Labels, read_labels_of
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.settings import CONFIG, differences, digest_of, identity_of, read_config
+from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, read_config, require_identical
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey
@@ -141,6 +141,7 @@ def label_facts(
         "with_former": draw.with_former,
         "facts": None if listed is None else _digest(listed),
         "graph": graph_state(graph),
+        LAST_CHANGES: last_changes(graph, asking["as_of"]),
     }
     _check_name(name, config)
     common = {key: asking[key] for key in ("relations", "seed", "as_of")} | {"models": opened, "batch_size": batch_size}
@@ -329,17 +330,14 @@ def _check_name(name: str | None, config: Mapping[str, Any]) -> None:
         return
     stored = read_config(folder, LABEL_TABLE)
     stored.pop("measurements", None)
-    if identity_of(stored) != identity_of(config):
-        changes = "; ".join(differences(stored, config))
-        raise KgprobeError(
-            f"{folder} has a label table of other settings ({changes}). Choose another `name`, or delete the folder."
-        )
+    require_identical(folder, stored, config, LABEL_TABLE)
 
 
 def _notes(
     measurements: Mapping[str, Sequence[Measurement]], listed: Selection | None, is_filled: bool
 ) -> Iterator[str]:
-    """Yield notes on facts that are not in the graph, unanswered questions, and a list that is not a sample."""
+    """Yield the measurements' notes, and those on missing facts, unanswered questions, and a list that is no sample."""
+    yield from dict.fromkeys(note for own in measurements.values() for each in own for note in each.notes)
     if listed is not None:
         yield from listed.missing
         if listed.missing:

@@ -15,7 +15,7 @@ from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model, Models
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Verdict
@@ -23,7 +23,7 @@ from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
-from kgprobe.running.settings import digest_of, read_config, versions
+from kgprobe.running.settings import LAST_CHANGES, digest_of, note_of_dates, read_config, versions
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import Listed, choose_facts, list_facts
@@ -53,8 +53,9 @@ def measure(
     >>> result.progress.facts, len(result.to_frame())
     (4, 4)
 
-    The same call resumes an interrupted measurement, and returns a finished one. The digest of the model's weights is
-    a part of the settings: a model trained in between makes a new measurement.
+    The same call resumes an interrupted measurement, and returns a finished one, also on a later day if the same facts
+    are current. The digest of the model's weights is a part of the settings: a model trained in between makes a new
+    measurement.
 
     Cost: that of the probe, by batches. Memory: the keys of the facts, and one batch.
 
@@ -111,6 +112,7 @@ def measure(
         "seed": seed,
         "as_of": context.as_of,
         "graph": graph_state(graph),
+        LAST_CHANGES: last_changes(graph, day),
         "reversed": reversal is not None,
         "reversed_of": None if reversal is None else reversal.of,
         "versions": versions(),
@@ -118,7 +120,9 @@ def measure(
     folder = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
     batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
     progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch, callbacks=callbacks)
-    return Measurement(folder, kind, read_config(folder, MEASUREMENT), progress, chosen.missing, graph, chosen.notes)
+    stored = read_config(folder, MEASUREMENT)
+    notes = [*chosen.notes, *filter(None, [note_of_dates([stored, config])])]
+    return Measurement(folder, kind, stored, progress, chosen.missing, graph, notes)
 
 
 def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:

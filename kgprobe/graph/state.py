@@ -19,6 +19,17 @@ def graph_state(graph: Graph) -> str:
     return msgspec.json.encode(graph.read("load/state")[0], order="sorted").decode()
 
 
+def last_changes(graph: Graph, day: int) -> dict[str, int | None]:
+    """Return the last days at which facts began and ended, seen from a date (``yyyymmdd``); None without one.
+
+    The same facts are current at two dates if they are equal, so that results with the same last changes do not depend
+    on the date.
+
+    Cost: a scan of the facts.
+    """
+    return dict(graph.read("sample/last_changes", as_of=day)[0])
+
+
 _encode = msgspec.json.Encoder(order="sorted", enc_hook=str).encode
 _BITS = 128
 

@@ -12,6 +12,7 @@ from kgprobe.models.devices import devices_of, find_device, spread_arguments, to
 from kgprobe.models.model_files import ModelFiles, find_model_files, whole_digest
 from kgprobe.models.spec_forms import DTYPES, check_local, is_vllm
 from kgprobe.models.vllm_engine.options import parse_spec
+from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     import torch
@@ -141,7 +142,7 @@ def load_scorer(
     from kgprobe.models.scoring.scorer import Scorer
 
     loaded = read_model(spec, "AutoModelForCausalLM", device=device, dtype=dtype, revision=revision)
-    return Scorer(
+    scorer = Scorer(
         loaded.model,
         loaded.tokenizer,
         name=spec,
@@ -152,6 +153,15 @@ def load_scorer(
         bos=bos,
         remembered=remembered,
     )
+    # An encoder's files have other heads, too; the scorer's reason says more.
+    if loaded.unused:
+        raise KgprobeError(
+            f"{spec}: {counted(len(loaded.unused), 'weight')} of its files would not be used: {loaded.unused[0]}"
+            f"{', …' if len(loaded.unused) > 1 else ''}. Its config.json describes another model, such as one with"
+            " fewer layers, or the files are those of another task. Correct the configuration; or load the model"
+            " yourself, and save it without these weights."
+        )
+    return scorer
 
 
 def wrap_scorer(
@@ -211,6 +221,7 @@ class LoadedModel:
         revision: identity of the files of the model, or of an adapter's base; None if unknown.
         loading: its adapter, quantization and text part, as JSON values; empty for a plain model.
         explained: the same for a person, as headings with texts.
+        unused: names of weights of the files that the model has no place for.
     """
 
     model: "PreTrainedModel"
@@ -218,6 +229,7 @@ class LoadedModel:
     revision: str | None
     loading: Mapping[str, object]
     explained: tuple[tuple[str, str], ...]
+    unused: tuple[str, ...]
 
 
 def read_model(
@@ -268,6 +280,7 @@ class _Reader:
         spread: arguments that spread it over several devices, see
             :func:`~kgprobe.models.devices.spread_arguments`; empty for one device.
         method: its quantization; None for plain weights.
+        unused: names of weights of its files that the model has no place for, known once it is read.
     """
 
     spec: str
@@ -282,20 +295,22 @@ class _Reader:
         from kgprobe.models.quantization import quantization_method, require_libraries
 
         self.method: str | None
+        self.unused: tuple[str, ...] = ()
+        self._config: Any = None
         if self.files.gguf is not None:
             self.method = "gguf"
         else:
             with _loading(self.spec):
-                config = self._config()
-            self.method = quantization_method(config)
+                self._config = self._read_config()
+            self.method = quantization_method(self._config)
             if self.kind == "AutoModelForCausalLM":
                 from kgprobe.models.text_parts import class_for_text
 
-                self.kind = class_for_text(config)
+                self.kind = class_for_text(self._config)
         if self.method is not None:
             require_libraries(self.spec, self.method)
 
-    def _config(self) -> Any:
+    def _read_config(self) -> Any:
         import transformers
 
         options = {name: value for name, value in self.files.options.items() if name != "adapter_kwargs"}
@@ -333,6 +348,10 @@ class _Reader:
                 raise too_large(self.spec, self.dtype, self.device, self.spread) from error
         model, report = loaded
         self._check_weights(report)
+        if self.kind != "AutoModel":
+            from kgprobe.models.text_parts import unused_weights
+
+            self.unused = tuple(unused_weights(model, self._config, report["unexpected_keys"]))
         if self.spread and any(device.type != "cuda" for device in devices_of(model)):
             raise too_large(self.spec, self.dtype, self.device, self.spread)
         try:
@@ -392,7 +411,7 @@ def _loaded(
         trained_on = f", trained on {adapter.trained_on}" if adapter.trained_on else ""
         explained.append(("adapter", f"{applied.kind} {adapter.name}{trained_on}; {state}: {applied.finding}"))
     revision = files.revision or getattr(model.config, "_commit_hash", None)
-    return LoadedModel(model, tokenizer, revision, loading, tuple(explained))
+    return LoadedModel(model, tokenizer, revision, loading, tuple(explained), reader.unused)
 
 
 def load_tokenizer(spec: str, revision: str | None = None) -> "PreTrainedTokenizerBase":

@@ -4,10 +4,13 @@ transformers has a text-only class for some of these models (Llama 4, Qwen 3.5).
 pictures (Mistral 3, Qwen-VL, GLM-4V), which computes plain text like a causal language model.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+_OLD_MASK = ".masked_bias"
 
 
 def class_for_text(config: Any) -> str:
@@ -46,3 +49,24 @@ def keep_text_part(model: "PreTrainedModel") -> tuple[str, ...]:
                 delattr(parent, child)
                 dropped.append(name)
     return tuple(dropped)
+
+
+def unused_weights(model: "PreTrainedModel", config: Any, names: Iterable[str]) -> list[str]:
+    """Return the weights that a model of text should have a place for, sorted.
+
+    The others are masks, which old files store and the model computes itself, and the parts for pictures or sound.
+
+    Args:
+        config: the configuration of the model's files; None for a GGUF file, which has text alone.
+        names: names of weights without a place in the model.
+    """
+    buffers = {name for name, _ in model.named_buffers()}
+    unused = sorted(name for name in names if name not in buffers and not name.endswith(_OLD_MASK))
+    if config is None or config.get_text_config() is config:
+        return unused
+    parts = {_part(name) for name in model.state_dict()}
+    return [name for name in unused if _part(name) in parts]
+
+
+def _part(name: str) -> tuple[str, ...]:
+    return tuple(name.split(".")[:2])

@@ -11,7 +11,7 @@ import pandas as pd
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.collected import read_relation_names
-from kgprobe.running.settings import identity_of
+from kgprobe.running.settings import AS_OF, LAST_CHANGES, identity_of
 from kgprobe.running.shared_facts import AnsweredFacts, labels_of, read_answers
 from kgprobe.sanitize import counted
 
@@ -144,11 +144,15 @@ def settings_of(result: Stored) -> dict[str, Any]:
     if isinstance(result, Run):
         mode = {"asked": "in rounds", **{name: settings[name] for name in _RUN_SETTINGS}}
         options = msgspec.json.decode(options)["options"]
+    changes = settings.get(LAST_CHANGES)
+    if isinstance(changes, str):
+        changes = msgspec.json.decode(changes)
     described = {name: value for name, value in result.about.described.items() if name not in _MODEL_SETTINGS}
     return {
         **mode,
         "seed": settings["seed"],
-        "as_of": settings["as_of"],
+        AS_OF: settings[AS_OF],
+        **({LAST_CHANGES: changes} if changes else {}),
         "reversed": settings["reversed"],
         # An inverse graph has the state of its original.
         "graph": settings["reversed_of"] if settings["reversed"] else settings["graph"],
@@ -182,16 +186,21 @@ def model_identity(result: Stored) -> dict[str, Any]:
     return {"model": result.model, "weights": loaded.get("weights")}
 
 
+def compared_settings(one: Stored, other: Stored, left_out: Iterable[str] = ()) -> tuple[dict[str, Any], ...]:
+    """Return the settings of two results with dotted names, without their dates if the same facts are current."""
+    both = [settings_of(one), settings_of(other)]
+    if both[0].get(LAST_CHANGES) != both[1].get(LAST_CHANGES):
+        left_out = (*left_out, LAST_CHANGES)
+    return tuple(identity_of({key: own[key] for key in own if key not in left_out}) for own in both)
+
+
 def differing_settings(one: Stored, other: Stored) -> list[str]:
     """Return the settings in which two results differ, except the model, its loading and the list of facts."""
     if one.kind.name != other.kind.name:
         return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
     # The direction is the subject of a comparison; the wording follows from it, and the graph has its own note.
     left_out = ("graph", "reversed", "described") if one.reversed != other.reversed else ()
-    ours, theirs = settings_of(one), settings_of(other)
-    for name in left_out:
-        del ours[name], theirs[name]
-    ours, theirs = identity_of(ours), identity_of(theirs)
+    ours, theirs = compared_settings(one, other, left_out)
     # By the two values: a probe's description repeats most of its options.
     phrases: dict[tuple[str, str], str] = {}
     for name in ours | theirs:
@@ -211,7 +220,7 @@ def differ_in_thinking_alone(one: Stored, other: Stored) -> bool:
     """Return True for two results of one model and probe that differ in the mode of thinking and in nothing else."""
     if one.kind.name != other.kind.name or model_identity(one) != model_identity(other):
         return False
-    ours, theirs = identity_of(settings_of(one)), identity_of(settings_of(other))
+    ours, theirs = compared_settings(one, other)
     names = {name for name in ours | theirs if ours.get(name) != theirs.get(name)}
     return bool(names) and names <= _OF_THINKING
 

@@ -35,6 +35,7 @@ from kgprobe.results.over_relations import (
 )
 from kgprobe.results.result import StoredComparison, points, write_result_files
 from kgprobe.running.paired_facts import OneWayFact
+from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import (
     AnsweredFacts,
     Bools,
@@ -406,7 +407,7 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
     answered, names, unshared = collect_answers(results)
     groups = averaged_models(results, labels_of(answered), families)
     comparison = compare_models(answered, names, seed, groups)
-    notes = [unshared] * bool(unshared)
+    notes = list(filter(None, [unshared, note_of_dates(map(settings_of, results))]))
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
         notes.append(

@@ -12,6 +12,7 @@ import pandas as pd
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.group_rates import GroupRates
 from kgprobe.beliefs.summary import BeliefWord
+from kgprobe.dates import day_text
 from kgprobe.report.dotted_map import dotted_map
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
@@ -87,7 +88,7 @@ def scope_sentence(finding: Finding) -> str:
     sampling = f" (sampling: {about.sampling})" if about.sampling else ""
     chance = "" if finding.chance is None else f"; by guessing, {finding.chance:.0%} of the answers would be right"
     scope = f"{finding.scope}{rounds} by the probe “{about.asked_by}”{sampling}"
-    dated = "" if about.as_of == NO_DATE else f"; facts as of {_date(about.as_of)}"
+    dated = "" if about.as_of == NO_DATE else f"; facts as of {day_text(about.as_of)}"
     return f"{scope}{dated}{chance}."
 
 
@@ -368,14 +369,10 @@ def _origin_lines(finding: Finding) -> list[str]:
         f"name      {about.name}",
         f"model     {about.model}",
         f"seed      {about.seed}",
-        f"as of     {'no date' if about.as_of == NO_DATE else _date(about.as_of)}",
+        f"as of     {'no date' if about.as_of == NO_DATE else day_text(about.as_of)}",
         f"versions  {msgspec.json.encode(about.versions, order='sorted').decode()}",
         f"probe     {msgspec.json.encode(about.described, order='sorted').decode()}",
     ]
-
-
-def _date(day: int) -> str:
-    return f"{day // 10000:04}-{day // 100 % 100:02}-{day % 100:02}"
 
 
 @dataclass(frozen=True, slots=True)

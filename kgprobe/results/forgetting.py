@@ -20,9 +20,11 @@ from kgprobe.results.answers import (
     differ_in_thinking_alone,
     differing_settings,
     refuse_repeated,
+    settings_of,
 )
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
 from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
+from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds, loss_bounds
 from kgprobe.stats.proportions import Points, Share, share
@@ -171,7 +173,9 @@ def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting
 
 
 def settings_note(base: Stored, tuned: Stored) -> str:
-    """Return a note on results that differ in thinking alone, which may be the tested change; else an empty text.
+    """Return a note on results that differ in thinking alone, which may be the tested change, or in the date alone.
+
+    Results without such a difference have an empty note.
 
     Raises:
         ArgumentError: the results are the same one, or differ in more than the model.
@@ -181,7 +185,7 @@ def settings_note(base: Stored, tuned: Stored) -> str:
     if base.reversed != tuned.reversed:
         differences = [f"the direction is {'backwards and forwards' if base.reversed else 'forwards and backwards'}"]
     if not differences:
-        return ""
+        return note_of_dates(map(settings_of, (base, tuned)))
     if differ_in_thinking_alone(base, tuned):
         return f"Both are of one model: {differences[0].rpartition('.')[2]}."
     raise ArgumentError(

@@ -14,8 +14,9 @@ import numpy as np
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.report.plots import HeatMap
-from kgprobe.results.answers import Stored, collect_answers, model_identity, settings_of, shortened
+from kgprobe.results.answers import Stored, collect_answers, compared_settings, model_identity, settings_of, shortened
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
+from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
@@ -137,14 +138,15 @@ def gap_between(stored: Stored, said: Stored) -> KnowledgeGap:
         raise ArgumentError(
             "said", f"is of another model: {shortened(first)} and {shortened(second)}; expected the same."
         )
-    ours, theirs = settings_of(stored), settings_of(said)
+    ours, theirs = compared_settings(stored, said)
     for name, what in (("reversed", "the direction"), ("graph", "the state of the graph"), ("as_of", "the date")):
-        if ours[name] != theirs[name]:
+        if ours.get(name) != theirs.get(name):
             raise ArgumentError("said", f"differs from the first in {what}. Measure both with the same settings.")
     (first_answers, second_answers), names, unshared = collect_answers([stored, said])
     config = {"stored": str(stored.folder), "said": str(said.folder)}
     gap = find_knowledge_gap(first_answers, second_answers, names)
-    return replace(gap, config=config, notes=tuple(filter(None, [unshared])))
+    dated = note_of_dates(map(settings_of, (stored, said)))
+    return replace(gap, config=config, notes=tuple(filter(None, [dated, unshared])))
 
 
 def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, names: Mapping[str, str]) -> KnowledgeGap:

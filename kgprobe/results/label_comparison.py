@@ -19,6 +19,7 @@ from kgprobe.errors import ArgumentError
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.labels import SCHEME_NAMES
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
+from kgprobe.running.settings import note_of_dates
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
 
@@ -170,9 +171,10 @@ def _asked(table: LabelTable, scheme: str) -> pd.DataFrame:
 
 
 def _differences(one: LabelTable, other: LabelTable, names: tuple[str, str]) -> list[str]:
-    """Return a note on different settings other than the model."""
-    notes = []
-    for setting in ("ways", "by", "repeats", "seed", "as_of"):
+    """Return notes on different settings other than the model."""
+    dated = note_of_dates([one.config, other.config])
+    notes = [dated] * bool(dated)
+    for setting in ("ways", "by", "repeats", "seed", *(["as_of"] * (not dated))):
         first, second = one.config.get(setting), other.config.get(setting)
         if first != second:
             own = f"{_in_words(first)} in {names[0]}, {_in_words(second)} in {names[1]}"

@@ -22,10 +22,10 @@ from kgprobe.files import home, make_folder
 from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.runs import find_run
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.plan import Plan, RoundsOptions
-from kgprobe.running.settings import versions
+from kgprobe.running.settings import LAST_CHANGES, versions
 from kgprobe.running.view import hide_view
 
 # Format of a run and its beliefs in the graph; runs of other formats cannot be read.
@@ -76,6 +76,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         "as_of": plan.as_of,
         "relations": list(probe.relations),
         "graph": graph_state(graph),
+        LAST_CHANGES: msgspec.json.encode(last_changes(graph, plan.as_of)).decode(),
         "reversed": reversal is not None,
         "reversed_of": None if reversal is None else reversal.of,
         "engine": graph.server,

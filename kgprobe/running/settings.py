@@ -1,18 +1,21 @@
 """Settings of answers: their identity, and ``config.json`` in a folder of answers.
 
 Two descriptions are identical if answers depend on nothing else. Library versions are stored but not compared: they
-change at most the last digits of numbers. ``config.json`` is written once and compared on every later use.
+change at most the last digits of numbers. The date at which facts are current is not compared either, where the last
+changes of the facts before it are stored (:func:`~kgprobe.graph.state.last_changes`). ``config.json`` is written once
+and compared on every later use.
 """
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from kgprobe.dates import day_text
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json, replacing
 from kgprobe.version import __version__
@@ -20,13 +23,15 @@ from kgprobe.version import __version__
 CONFIG = "config.json"
 # Described settings that are not compared.
 _IGNORED = frozenset(("versions", "handshake"))
+AS_OF, LAST_CHANGES = "as_of", "last_changes"
 
 T = TypeVar("T")
 
 
 def identity_of(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a description as JSON values with dotted names, without versions and handshakes."""
-    return dict(_flat(msgspec.json.decode(msgspec.json.encode(described))))
+    """Return a description as JSON values with dotted names, without versions, handshakes and equivalent dates."""
+    ignored = _IGNORED | {AS_OF} if LAST_CHANGES in described else _IGNORED
+    return dict(_flat(msgspec.json.decode(msgspec.json.encode(described)), ignored))
 
 
 def digest_of(described: Mapping[str, Any]) -> str:
@@ -51,13 +56,13 @@ def versions() -> dict[str, str]:
     return {"kgprobe": __version__, "python": platform.python_version(), **{name: version(name) for name in names}}
 
 
-def _flat(value: Mapping[str, Any], prefix: str = "") -> "list[tuple[str, Any]]":
+def _flat(value: Mapping[str, Any], ignored: frozenset[str], prefix: str = "") -> "list[tuple[str, Any]]":
     flat: list[tuple[str, Any]] = []
     for key, inner in value.items():
-        if key in _IGNORED:
+        if key in ignored:
             continue
         if isinstance(inner, Mapping):
-            flat += _flat(inner, f"{prefix}{key}.")
+            flat += _flat(inner, ignored, f"{prefix}{key}.")
         else:
             flat.append((prefix + key, inner))
     return flat
@@ -70,16 +75,32 @@ def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
         KgprobeError: the folder has other settings.
     """
     if (folder / CONFIG).exists():
-        stored = read_config(folder, content)
-        if identity_of(stored) != identity_of(config):
-            changes = "; ".join(differences(stored, config))
-            raise KgprobeError(
-                f"{folder} holds a {content} made with other settings ({changes}). Choose another `name`, or delete "
-                "the folder."
-            )
+        require_identical(folder, read_config(folder, content), config, content)
         return
     with replacing(folder / CONFIG) as unfinished:
         unfinished.write_bytes(msgspec.json.encode(config, order="sorted"))
+
+
+def require_identical(folder: Path, stored: Mapping[str, Any], config: Mapping[str, Any], content: str) -> None:
+    """Raise a KgprobeError if a folder's settings are not identical with others."""
+    changes = differences(stored, config)
+    if not changes:
+        return
+    remedy = "Choose another `name`, or delete the folder."
+    if all(change.startswith(LAST_CHANGES) for change in changes):
+        day = day_text(stored[AS_OF])
+        remedy = f"Facts have begun or ended since {day}; to continue, set `as_of` to {day}. {remedy}"
+    raise KgprobeError(f"{folder} holds a {content} made with other settings ({'; '.join(changes)}). {remedy}")
+
+
+def note_of_dates(results: Iterable[Mapping[str, Any]]) -> str:
+    """Return a note on settings that differ in the date alone, while the same facts are current; else an empty text."""
+    settings = list(results)
+    days = sorted({one[AS_OF] for one in settings})
+    changes = [one.get(LAST_CHANGES) for one in settings]
+    if len(days) < 2 or not changes[0] or any(other != changes[0] for other in changes):
+        return ""
+    return f"Facts are as of {' and '.join(map(day_text, days))}: the same facts are current, so nothing else differs."
 
 
 def read_config(folder: Path, content: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ _NUMBER_OF_MONTH: Mapping[str, int] = {
 }
 _MONTH = rf"(?P<month>{'|'.join(_MONTHS)})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_ERA = r"(?P<era>bce?|b\.\s?c\.(?:\s?e\.)?|ce|ad|a\.\s?d\.|c\.\s?e\.)(?!\w)"
+_ERA = r"(?P<era>bce?|b\.\s?c\.?(?:\s?e\.)?|ce|ad|a\.\s?d\.?|c\.\s?e\.)(?!\w)"
 # Not 1870s, 1,879 or 1879.5.
 _END = r"(?!\w|[.,]\d)"
 _YEAR = rf"(?P<year>\d{{1,4}}){_END}(?:\s*{_ERA})?"
@@ -39,13 +39,16 @@ _DATES = [
     re.compile(rf"(?<![\w./,-]){form}", re.IGNORECASE)
     for form in (
         # 1879-03-14, 1879-03, 1879/3/14
-        r"(?P<year>[+-]?\d{4,})-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:T[\d:.]+Z?)?)?(?![\w-])",
+        r"(?P<year>[+-]?\d{4,})-(?P<month>\d\d?)-(?P<day>\d\d?)(?:T[\d:.]+Z?)?(?![\w-])",
+        r"(?P<year>[+-]?\d{4,})-(?P<month>\d\d)(?![\w-])",
         rf"(?P<year>\d{{4}})[/.](?P<month>\d\d?)[/.](?P<day>\d\d?){_END}",
         # 14.3.1879, 3/14/1879
         rf"(?P<first>\d\d?)(?P<mark>[/.-])(?P<second>\d\d?)(?P=mark)(?P<year>\d{{4}}){_END}",
         # 14th of March, 1879; March 14, 1879; March 1879
         rf"{_DAY}(?:\s+of)?[\s-]+{_MONTH},?(?:\s+of)?[\s-]+{_YEAR}",
-        rf"{_MONTH}[\s-]+{_DAY},?\s+{_YEAR}",
+        rf"{_MONTH}[\s-]+{_DAY},?(?:\s+of)?\s+{_YEAR}",
+        # 1879, March 14
+        rf"(?P<year>\d{{4}}),?\s+{_MONTH}(?:\s+{_DAY})?{_END}",
         rf"{_MONTH},?(?:\s+of)?[\s-]+(?:the\s+year\s+)?(?P<year>\d{{3,4}}){_END}(?:\s*{_ERA})?",
         rf"{_MONTH}\s+(?P<year>\d{{1,4}})\s*{_ERA}",
         # 14 March, March 14
@@ -109,7 +112,7 @@ _SIGNS: Mapping[str, str] = {
 }  # fmt: skip
 _POWERS = {"²": "**2", "2": "**2", "^2": "**2", "³": "**3", "3": "**3", "^3": "**3"}
 _UNIT = re.compile(
-    r"[\s\u00a0\u202f-]?(?P<unit>(?P<power>sq|square|cu|cubic)\.?\s+(?P<base>[a-z]+)|km/h|m/s|°\s?[cf]\b|%"
+    r"[\s\u00a0\u202f-]?(?P<unit>(?P<power>sq|square|cu|cubic)\.?\s+(?P<base>[a-z]+)|[a-zµ]+/[a-z]+|°\s?[cf]\b|%"
     r"|(?P<sign>[a-zµ]+)(?P<raised>[²³]|\^?[23]\b)|[a-zµ]+(?:[\s_-][a-z]+){0,2})",
     re.IGNORECASE,
 )
@@ -196,9 +199,11 @@ def compare(stated: Value, target: Value, tolerance: float | None = None) -> Agr
     by_date = max(
         (_dates_agree(date, other) for date in stated.dates for other in target.dates), default=Agreement.NONE
     )
-    # Two plain whole numbers may be years, and counts are as exact.
+    # Plain whole numbers may be years, and counts are as exact.
     if stated.number is None or target.number is None or (stated.dates and target.dates):
         return by_date
+    if target.dates and stated.number != target.number:
+        return max(by_date, min(Agreement.NEAR, _numbers_agree(stated, target, tolerance)))
     converted = _converted(stated, target.unit) if stated.unit else stated
     if converted is None:
         return by_date
@@ -324,7 +329,7 @@ def _unit_named(phrase: str) -> str:
     sign = _SIGNS.get(phrase.replace("° ", "°"))
     if sign is not None:
         return sign
-    above, per, below = phrase.partition(" per ")
+    above, per, below = phrase.replace("/", " per ").partition(" per ")
     if per:
         parts = _unit_named(above), _unit_named(below)
         return "/".join(parts) if all(parts) else ""

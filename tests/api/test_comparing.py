@@ -128,6 +128,24 @@ def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named
     assert "options." not in kgprobe.compare([entry, two]).notes[0]
 
 
+@pytest.mark.parametrize("ended", [20231231, None])
+def test_dates_with_the_same_facts_are_compared(ended: int | None, tmp_path: Path) -> None:
+    changes = {"begun": 20220301, "ended": ended}
+    monday = measured(tmp_path / "monday", last_changes=changes)
+    described = {**CONFIGURED["described"], "as_of": 20240102}
+    later = {"as_of": 20240102, "described": described, "last_changes": changes}
+    tuesday = measured(tmp_path / "tuesday", model="two", **later)
+    note = "Facts are as of 2024-01-01 and 2024-01-02: the same facts are current, so nothing else differs."
+    assert kgprobe.compare([monday, tuesday]).notes == (note,)
+    assert kgprobe.check(monday, tuesday).notes == (note,)
+    said = measured(tmp_path / "said", probe="questions", **later)
+    assert kgprobe.gap(monday, said).notes == (note,)
+    ended_since = measured(tmp_path / "ended", model="two", **later | {"last_changes": changes | {"ended": 20240101}})
+    assert "as_of is 20240101 and 20240102" in kgprobe.compare([monday, ended_since]).notes[0]
+    with pytest.raises(ArgumentError, match="as_of is 20240101 and 20240102"):
+        kgprobe.check(monday, ended_since)
+
+
 def test_only_the_model_its_loading_and_the_list_may_differ(tmp_path: Path) -> None:
     described = {**CONFIGURED["described"], "scorer": {"weights": "bbbb", "device": "cuda", "dtype": "bfloat16"}}
     entry = measured(tmp_path / "one")

@@ -171,6 +171,18 @@ def test_same_call_makes_the_same_table(example_graph: Graph) -> None:
 
 
 @pytest.mark.slow
+def test_table_continues_on_a_later_day(example_graph: Graph) -> None:
+    how: dict[str, Any] = {"ways": "distractors,inverse", "relations": ["capital"], "limit": 4, "repeats": 1}
+    first = kgprobe.label_facts(example_graph, well_read(), as_of=20240102, **how)
+    starts: list[int] = []
+    callbacks = Callbacks(on_start=lambda start: starts.append(start.done))
+    again = kgprobe.label_facts(example_graph, well_read(), as_of=20240103, callbacks=callbacks, **how)
+    assert (again.folder, starts) == (first.folder, [4, 4])
+    assert list(again.table.rows()) == list(first.table.rows())
+    assert [note for note in again.notes if "2024-01-02 and 2024-01-03" in note]
+    assert kgprobe.label_facts(example_graph, well_read(), as_of=20240102, **how).notes == first.notes
+
+
 def test_inverse_asks_the_same_facts_backwards(example_graph: Graph) -> None:
     labels = kgprobe.label_facts(
         example_graph, well_read(), ways="distractors,inverse", limit=6, relations=["capital"], as_of=AS_OF
@@ -203,7 +215,7 @@ def test_name_of_other_settings_is_refused_before_asking(example_graph: Graph, h
     assert made.folder == home / "labels" / "mine"
     assert (made.folder / "README.md").exists()
     before = set((home / "probes").iterdir())
-    with pytest.raises(KgprobeError, match=r"of other settings \(.*seed was 0, is 1.*Choose another `name`"):
+    with pytest.raises(KgprobeError, match=r"made with other settings \(.*seed was 0, is 1.*Choose another `name`"):
         kgprobe.label_facts(example_graph, well_read(), name="mine", seed=1, **FEW)
     assert set((home / "probes").iterdir()) == before
 

@@ -1,6 +1,7 @@
 """``kgprobe.measure`` as a user calls it."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.state import last_changes
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.running.callbacks import Callbacks, Stop
@@ -62,6 +64,46 @@ def test_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Mo
     kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine")
     with pytest.raises(KgprobeError, match=r"other settings \(.*seed was 0, is 1"):
         kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine", seed=1)
+
+
+def test_last_changes_differ_where_current_facts_do(example_graph: Graph) -> None:
+    days = [0, 20231231, *range(20240101, 20240106), *range(20240928, 20241005), 20241020, 20241021, 20991231]
+    current = [{row["fact"] for row in example_graph.read("explore/facts", as_of=day, limit=10**6)} for day in days]
+    changes = [last_changes(example_graph, day) for day in days]
+    assert [one == two for one, two in pairwise(changes)] == [one == two for one, two in pairwise(current)]
+    assert changes[0]["begun"] is None
+    assert len(set(map(frozenset, current))) > 4
+
+
+# In the example graph, facts end on 2024-09-30 and 2024-10-01.
+@pytest.mark.parametrize(
+    ("first", "later", "continues"),
+    [
+        (20240831, 20240901, True),
+        (20240901, 20240831, True),
+        (20240930, 20241001, False),
+        (20241001, 20241002, False),
+    ],
+)
+def test_measure_continues_while_the_same_facts_hold(
+    example_graph: Graph, tiny: Model, monkeypatch: pytest.MonkeyPatch, first: int, later: int, continues: bool
+) -> None:
+    options = {"limit": 6, "distractors": 2, "sentences": 1}
+    monkeypatch.setattr("kgprobe.dates.today", lambda: first)
+    stop = Callbacks(should_stop=lambda: True)
+    begun = kgprobe.measure(example_graph, tiny, **options, batch_size=2, callbacks=stop)
+    monkeypatch.setattr("kgprobe.dates.today", lambda: later)
+    starts: list[int] = []
+    callbacks = Callbacks(on_start=lambda start: starts.append(start.done))
+    ended = kgprobe.measure(example_graph, tiny, **options, callbacks=callbacks)
+    assert (ended.folder == begun.folder, starts) == (continues, [2 if continues else 0])
+    assert ended.about.as_of == (first if continues else later)
+    assert any("the same facts are current" in note for note in ended.notes) == continues
+    fresh = kgprobe.measure(example_graph, tiny, **options, name="fresh")
+    assert fresh.to_frame().equals(ended.to_frame())
+    if not continues:
+        with pytest.raises(KgprobeError, match=r"Facts have begun or ended since .*; to continue, set `as_of` to "):
+            kgprobe.measure(example_graph, tiny, **options, as_of=first, name="fresh")
 
 
 def test_measure_interrupted_has_asked_a_sample(example_graph: Graph, tiny: Model) -> None:

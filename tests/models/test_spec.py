@@ -97,6 +97,50 @@ def test_missing_weight_is_not_made_up(folder):
         load_scorer(f"hf:{folder}", device="cpu")
 
 
+def change_config(folder, **options):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | options))
+
+
+def add_weight(folder, name, *shape):
+    path = folder / "model.safetensors"
+    save_file(load_file(path) | {name: torch.ones(*shape)}, path, metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"num_hidden_layers": 2}, r"9 weights of its files would not be used: model\.layers\.2\.input_layernorm"),
+        # A reward model, a value head of PPO, biases that the configuration does not have.
+        ("score.weight", r"1 weight of its files would not be used: score\.weight\. .* Correct the configuration"),
+        ("v_head.summary.weight", r"v_head\.summary\.weight"),
+        ("model.layers.0.self_attn.q_proj.bias", r"q_proj\.bias"),
+    ],
+)
+def test_unused_weights_of_files_are_refused(folder, changed, message):
+    if isinstance(changed, dict):
+        change_config(folder, **changed)
+    else:
+        add_weight(folder, changed, 32)
+    with pytest.raises(KgprobeError, match=message):
+        load_scorer(f"hf:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("llama", "model.layers.0.self_attn.rotary_emb.inv_freq"),
+        ("gpt2", "transformer.h.0.attn.bias"),
+        ("gpt2", "transformer.h.0.attn.masked_bias"),
+    ],
+)
+def test_stored_masks_and_frequencies_may_be_unused(tmp_path, kind, name):
+    save_base(tmp_path, kind)
+    plain = load_scorer(f"hf:{tmp_path}").score(["Paris is"], [["a city"]])[0].values
+    add_weight(tmp_path, name, 4)
+    assert load_scorer(f"hf:{tmp_path}").score(["Paris is"], [["a city"]])[0].values == plain
+
+
 def test_pickled_weights_are_not_opened(folder):
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()

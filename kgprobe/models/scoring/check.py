@@ -1,4 +1,8 @@
-"""Choose the fastest exact scoring method of a model by a check on the model itself.
+"""Check that a model gives next-token probabilities, and choose its fastest exact scoring method.
+
+An encoder, or a decoder with bidirectional attention, has logits as well, and every method agrees with its plain
+forward passes. But a later token changes its prediction of an earlier one, so :func:`require_next_tokens` refuses it,
+and a tokenizer with more tokens than the model.
 
 Architecture names prove nothing: whether a model respects external masks and positions depends on its code and its
 configuration. So a few small trees are computed by each method, the fastest first, and by plain forward passes. The
@@ -19,7 +23,7 @@ import torch
 from kgprobe.errors import KgprobeError
 from kgprobe.models.devices import device_names
 from kgprobe.models.scoring.batching import is_out_of_memory
-from kgprobe.models.scoring.body import last_states
+from kgprobe.models.scoring.body import last_states, on_device
 from kgprobe.models.scoring.forward import (
     LONGEST_ROW,
     OWN_CACHE,
@@ -34,7 +38,7 @@ from kgprobe.models.scoring.tokens import TokenizedPrompt
 from kgprobe.models.scoring.trie import Integers, TokenNodes, Tree, build_tree, merge
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 METHODS: tuple[ScoringMethod, ...] = ("packed", "branches", "steps", "copies", "rows", "plain")
 METHOD_MEANINGS: dict[ScoringMethod, str] = {
@@ -52,6 +56,11 @@ _TOLERANCE = {torch.float32: (1e-3, 1e-4), torch.bfloat16: (1.0, 0.1), torch.flo
 # Code for a single token may differ from that for several by little: Nemotron-H bounds its time steps only in the
 # latter. Rounding alone costs small hybrids a tenth of this.
 _OWN_CACHE_TOLERANCE = {**_TOLERANCE, torch.float32: (2e-4, 2.5e-5)}
+# Largest change of an earlier prediction by the last token, as a share of the change of the prediction after it. The
+# rows have one shape, so that rounding differs only where tokens share more than a batch, as those of an expert do.
+_CAUSAL_TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.02, torch.float16: 0.005}
+_CAUSAL_ROWS, _CAUSAL_TOKENS = 4, 12
+_SHOWN_TOKENS = 3
 _CHECKED_WINDOW = 3
 _LOGITS_AT_ONCE = 1 << 20
 # Nodes per branch in the check at full length.
@@ -77,6 +86,69 @@ class MethodChoice:
 
 # Returns hidden states, and the row with the state of each edge's source.
 _Arrangement: TypeAlias = "Callable[[], tuple[torch.Tensor, Integers]]"
+
+
+def require_next_tokens(
+    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", leading: Sequence[int], name: str
+) -> None:
+    """Raise if a model's logits are not those of the next token, or it lacks tokens that its tokenizer gives.
+
+    Cost: a forward pass over 48 tokens.
+
+    Args:
+        leading: ids of the special tokens before every prompt.
+        name: name of the model in messages.
+
+    Raises:
+        KgprobeError: a later token changes the prediction of an earlier one; or texts, the leading tokens, the end
+            token or the chat template use tokens beyond the embeddings or the output layer.
+    """
+    inputs = _vocabulary(model)
+    tokens = np.random.default_rng(2).integers(0, inputs, (_CAUSAL_ROWS, _CAUSAL_TOKENS))
+    tokens[:, :-1] = tokens[0, :-1]
+    logits = model(input_ids=on_device(model, tokens), use_cache=False).logits.float()
+    _require_rows(tokenizer, leading, name, inputs, min(inputs, logits.shape[-1]))
+    changes = (logits[1:] - logits[0]).abs()
+    # A causal model with experts may round to another expert in one of the rows, but not in all.
+    leaked, effect = changes[:, :-1].amax((1, 2)).min().item(), changes[:, -1].amax().item()
+    if leaked > _CAUSAL_TOLERANCE[model.dtype] * effect:
+        raise KgprobeError(
+            f"{name}: a later token changes the prediction of an earlier one (a logit by {leaked:.2g}), so this"
+            f" {type(model).__name__} is not a causal language model, and its numbers are not probabilities of the next"
+            " token. Name a causal model, such as GPT, Llama or Qwen. If this one was trained as a decoder, set"
+            " `is_decoder` to true, or `use_bidirectional_attention` to false, in its config.json."
+        )
+
+
+def _require_rows(
+    tokenizer: "PreTrainedTokenizerBase", leading: Sequence[int], name: str, inputs: int, rows: int
+) -> None:
+    """Raise if texts use tokens without a row in the model.
+
+    Special tokens for pictures or padding are often beyond the last row, and no text gives them.
+
+    Args:
+        leading, name: as of :func:`require_next_tokens`.
+        inputs: number of the embeddings.
+        rows: number of tokens with an embedding and a logit.
+    """
+    tokens = tokenizer.get_vocab()
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    needed = {*leading, tokenizer.eos_token_id}
+    template = str(tokenizer.chat_template or "")
+    lacking = []
+    for token, number in tokens.items():
+        special = number in added and added[number].special
+        by_template = number >= inputs and token in template
+        if number >= rows and (not special or number in needed or by_template):
+            lacking.append((number, token))
+    if lacking:
+        shown = ", ".join(f"{token!r} ({number})" for number, token in sorted(lacking)[:_SHOWN_TOKENS])
+        raise KgprobeError(
+            f"{name}: the tokenizer has {len(tokens):,} tokens, more than the {rows:,} of the model, which lacks"
+            f" {len(lacking):,} of them: {shown}{', …' if len(lacking) > _SHOWN_TOKENS else ''}. Use the tokenizer that"
+            " the model was trained with; or add rows with resize_token_embeddings, train them, and save the model."
+        )
 
 
 def choose_method(model: "PreTrainedModel", methods: tuple[ScoringMethod, ...] = METHODS) -> MethodChoice:

@@ -21,7 +21,13 @@ from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.ahead import Stage, batches_ahead
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits, share_of
-from kgprobe.models.scoring.check import METHOD_MEANINGS, METHODS, choose_method, longest_text
+from kgprobe.models.scoring.check import (
+    METHOD_MEANINGS,
+    METHODS,
+    choose_method,
+    longest_text,
+    require_next_tokens,
+)
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
     OWN_CACHE,
@@ -99,7 +105,8 @@ class Scorer(TextScorer):
             remembered: number of continuations whose log-probabilities are cached.
 
         Raises:
-            KgprobeError: BOS is requested and the tokenizer has none, or no method is exact.
+            KgprobeError: BOS is requested and the tokenizer has none; the model is not causal, or has fewer tokens than
+                the tokenizer; or no method is exact.
         """
         self.name = name
         self.revision = revision
@@ -149,6 +156,7 @@ class Scorer(TextScorer):
         self._memory = Memory(self._remembered)
         self.prefixes = Prefixes(self.model.device, most=sum(map(share_of, devices)))
         with torch.inference_mode(), in_eval_mode(self.model):
+            require_next_tokens(self.model, self.tokenizer, self.leading, self.name)
             self.choice = choose_method(self.model, self._methods)
             self._row = measure_row(self.model) if self.choice.method in OWN_CACHE else None
         self._likely = find_likely_part(self.model, self.choice.projection)

@@ -1,11 +1,22 @@
 """Models whose code does something else than masks and positions say are found out, whatever they are called."""
 
 import pytest
+import torch
 from transformers import (
+    BertConfig,
+    BertLMHeadModel,
+    ElectraConfig,
+    ElectraForCausalLM,
     GPTNeoConfig,
     GPTNeoForCausalLM,
     Phi3Config,
     Phi3ForCausalLM,
+    RobertaConfig,
+    RobertaForCausalLM,
+    XLMConfig,
+    XLMWithLMHeadModel,
+    XLNetConfig,
+    XLNetLMHeadModel,
 )
 
 from kgprobe.errors import KgprobeError
@@ -117,3 +128,85 @@ def test_what_was_found_of_each_method_is_told(tokenizer):
     assert (plain.method, plain.projection) == ("plain", None)
     with pytest.raises(KgprobeError, match=r"None of the given methods agrees .* packed: "):
         choose_method(random_model("mamba", len(tokenizer)), ("packed", "branches"))
+
+
+ENCODER = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "initializer_range": 0.3,
+    "pad_token_id": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("model_class", "config_class", "options"),
+    [
+        (BertLMHeadModel, BertConfig, ENCODER),
+        (RobertaForCausalLM, RobertaConfig, ENCODER | {"pad_token_id": 1}),
+        (ElectraForCausalLM, ElectraConfig, ENCODER | {"embedding_size": 32}),
+        (XLNetLMHeadModel, XLNetConfig, {"d_model": 32, "n_layer": 2, "n_head": 4, "initializer_range": 0.3}),
+        (XLMWithLMHeadModel, XLMConfig, {"emb_dim": 32, "n_layers": 2, "n_heads": 4, "embed_init_std": 0.3}),
+    ],
+)
+def test_encoder_is_refused(tokenizer, model_class, config_class, options):
+    model = with_random_weights(model_class, config_class(vocab_size=len(tokenizer), **options))
+    with pytest.raises(KgprobeError, match=r"^enc: a later token changes .* is not a causal language model"):
+        Scorer(model, tokenizer, name="enc")
+
+
+def test_bidirectional_gemma_is_refused(tokenizer):
+    causal, bidirectional = (
+        random_model("gemma3", len(tokenizer), use_bidirectional_attention=both) for both in (False, True)
+    )
+    assert Scorer(causal, tokenizer, name="gemma").choice.method == "packed"
+    with pytest.raises(KgprobeError, match=r"`use_bidirectional_attention` to false"):
+        Scorer(bidirectional.to(torch.bfloat16), tokenizer, name="gemma")
+
+
+@pytest.mark.parametrize(
+    ("model_class", "config_class", "options"),
+    [
+        (BertLMHeadModel, BertConfig, ENCODER | {"is_decoder": True}),
+        (RobertaForCausalLM, RobertaConfig, ENCODER | {"is_decoder": True, "pad_token_id": 1}),
+        (ElectraForCausalLM, ElectraConfig, ENCODER | {"embedding_size": 32, "is_decoder": True}),
+    ],
+)
+def test_decoder_of_an_encoders_family_is_scored(tokenizer, model_class, config_class, options):
+    model = with_random_weights(model_class, config_class(vocab_size=len(tokenizer), **options))
+    assert_scores_exact(Scorer(model, tokenizer, name="decoder"), model, tokenizer, TEXTS[:3])
+
+
+def with_tokens(tokens=(), special=(), **others):
+    tokenizer = byte_level(bos=True)
+    tokenizer.add_tokens(list(tokens))
+    tokenizer.add_tokens(list(special), special_tokens=True)
+    for name, value in others.items():
+        setattr(tokenizer, name, value)
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    ("added", "rows", "lacking"),
+    [
+        ({"tokens": ["Zürich"]}, 380, r"381 tokens, more than the 380 .* lacks 1 of them: 'Zürich' \(380\)\. Use"),
+        ({"tokens": ["Zürich"], "special": ["<pad>"]}, 380, r"lacks 1 of them: 'Zürich'"),
+        ({}, 300, r"lacks 80 of them: .*, …\. .* resize_token_embeddings"),
+        ({"special": ["<end>"], "eos_token": "<end>"}, 380, r"'<end>' \(380\)"),
+        ({"special": ["<user>"], "chat_template": "<user>{{ messages[0].content }}"}, 380, r"'<user>' \(380\)"),
+    ],
+)
+def test_tokens_beyond_the_embeddings_are_refused(added, rows, lacking):
+    with pytest.raises(KgprobeError, match=rf"^short: the tokenizer has .*{lacking}"):
+        Scorer(random_model("llama", rows), with_tokens(**added), name="short")
+
+
+@pytest.mark.parametrize(
+    ("added", "rows"),
+    [({"special": ["<image>"]}, 380), ({"special": ["<pad>"], "pad_token": "<pad>"}, 380), ({"tokens": ["Łódź"]}, 384)],
+)
+def test_tokens_that_no_text_has_may_lack_embeddings(added, rows):
+    model, tokenizer = random_model("llama", rows), with_tokens(**added)
+    names = [*TEXTS[:3], "Łódź", "<image>", "<pad>"]
+    assert_scores_exact(Scorer(model, tokenizer, name="wide"), model, tokenizer, names)
