@@ -1,16 +1,17 @@
 """Facts by name: a table with names of subject, relation and object, which become entities and relations.
 
 Names are also ids: equal names are one entity. The separator is a comma, tab or semicolon (Excel with decimal commas),
-detected from the header.
+detected from the header, or the one that Excel's first line ``sep=;`` names.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile
+from kgprobe.sources.rows import read_rows, separator_of
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
 
 from .wikidata_model import ITEM_ID, PROPERTY_ID
@@ -18,7 +19,26 @@ from .wikidata_model import ITEM_ID, PROPERTY_ID
 REQUIRED = ("subject", "relation", "object")
 OPTIONAL = ("start", "end")
 
-_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
+_DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of a table.
+
+    Attributes:
+        line: its line: 2 after a line ``sep=;``, else 1.
+    """
+
+    columns: Sequence[str]
+    delimiter: str
+    line: int
+
+    def rows(self, file: InputFile) -> Iterator[tuple[int, list[str] | Rejected]]:
+        """Yield the rows after the header with the number of their first line, without empty ones."""
+        for number, cells in islice(read_rows(file, self.delimiter), self.line, None):
+            if isinstance(cells, Rejected) or any(map(str.strip, cells)):
+                yield number, cells
 
 
 @dataclass(slots=True)
@@ -32,8 +52,7 @@ class NamedTable:
     fingerprint: str
     total: int
     readings: dict[str, InputFile]
-    columns: Sequence[str]
-    delimiter: str
+    header: Header
     partial: bool = False
 
     @property
@@ -66,57 +85,50 @@ class NamedTable:
             yield Placed(line, fact, self.name)
 
     def _rows(self, stream: str) -> Iterator[tuple[int, Fact | Rejected]]:
-        for number, line in self.readings[stream].lines():
-            if isinstance(line, Rejected):
-                yield number, line
-            elif number > 1 and line.strip(b" \t,;"):
-                yield number, _fact(line, self.columns, self.delimiter)
+        for number, cells in self.header.rows(self.readings[stream]):
+            yield number, cells if isinstance(cells, Rejected) else _fact(cells, self.header.columns)
 
 
-def read_header(file: InputFile) -> tuple[list[str], str]:
-    """Return the columns' names in lower case, and the separator.
+def read_header(file: InputFile, optional: Sequence[str], delimiters: Sequence[str] = tuple(_DELIMITERS)) -> Header:
+    """Return the header: the columns' names in lower case, and the separator.
 
-    Raises:
-        KgprobeError: the first line does not name the three columns that a fact needs, or names one twice.
-    """
-    text = first_line(file)
-    columns, best = [""], ","
-    for delimiter in _DELIMITERS:
-        cells = [cell.strip().strip('"').strip().lower() for cell in text.split(delimiter)]
-        if len(set(REQUIRED).intersection(cells)) > len(set(REQUIRED).intersection(columns)):
-            columns, best = cells, delimiter
-    check_columns(file, columns, OPTIONAL, "commas, tabs or semicolons")
-    return columns, best
-
-
-def first_line(file: InputFile) -> str:
-    """Return the first line of a file.
+    Args:
+        optional: columns that a table may have.
+        delimiters: possible separators, unless the first line names it.
 
     Raises:
-        KgprobeError: the line cannot be read.
+        KgprobeError: the header cannot be read, does not name the columns that a fact needs, or names one twice.
     """
     # A reading of its own: the stream's position is still at the beginning.
-    _, line = next(InputFile(file.path, file.size).lines(), (1, b""))
-    if isinstance(line, Rejected):
-        raise KgprobeError(f"{file.name}, line 1: {line.reason}.")
-    return line.decode("utf-8", errors="replace")
+    again = InputFile(file.path, file.size)
+    separator = separator_of(again)
+    line = 1 if separator is None else 2
+    header, fault = Header((), "", line), ""
+    for delimiter in delimiters if separator is None else [separator]:
+        _, cells = next(islice(read_rows(again, delimiter), line - 1, None), (line, list[str]()))
+        if isinstance(cells, Rejected):
+            fault = fault or cells.reason
+            continue
+        columns = [tidy(cell).lower() for cell in cells]
+        if len(set(REQUIRED).intersection(columns)) > len(set(REQUIRED).intersection(header.columns)):
+            header = Header(columns, delimiter, line)
+    if fault and not header.columns:
+        raise KgprobeError(f"{file.name}, line {line}: {fault}.")
+    _check_columns(f"{file.name}, line {line}", header.columns, optional, [_DELIMITERS[each] for each in delimiters])
+    return header
 
 
-def check_columns(file: InputFile, columns: Sequence[str], optional: Sequence[str], separators: str) -> None:
-    """Validate the names of the columns.
-
-    Raises:
-        KgprobeError: one of the three columns that a fact needs is missing, or a name is repeated.
-    """
+def _check_columns(place: str, columns: Sequence[str], optional: Sequence[str], separators: Sequence[str]) -> None:
+    """Raise if one of the three columns that a fact needs is missing, or a name is repeated."""
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         raise KgprobeError(
-            f"{file.name}, line 1: no header; the first line names the columns, separated by {separators}:"
+            f"{place}: no header; the first line names the columns, separated by {' or '.join(separators)}:"
             f" {', '.join(REQUIRED)}, and where there are any {', '.join(optional)}. Missing: {', '.join(missing)}."
         )
     for name in (*REQUIRED, *optional):
         if columns.count(name) > 1:
-            raise KgprobeError(f"{file.name}, line 1: two columns are called {name}.")
+            raise KgprobeError(f"{place}: two columns are called {name}.")
 
 
 def cells_by_column(cells: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
@@ -131,9 +143,8 @@ def cells_by_column(cells: Sequence[str], columns: Sequence[str]) -> dict[str, s
     return dict(zip(columns, cells, strict=True))
 
 
-def _fact(line: bytes, columns: Sequence[str], delimiter: str) -> Fact | Rejected:
+def _fact(cells: Sequence[str], columns: Sequence[str]) -> Fact | Rejected:
     try:
-        (cells,) = csv.reader([line.decode("utf-8")], delimiter=delimiter, strict=True)
         row = cells_by_column([*map(tidy, cells)], columns)
         subject, relation, object_ = (check_id(row[name], f"name of the {name}") for name in REQUIRED)
         if ITEM_ID.fullmatch(subject) and PROPERTY_ID.fullmatch(relation):
@@ -142,9 +153,5 @@ def _fact(line: bytes, columns: Sequence[str], delimiter: str) -> Fact | Rejecte
         start, end = row.get("start") or None, row.get("end") or None
         check_interval(start, end)
         return Fact(fact_id(subject, relation, object_, start), subject, relation, object_, start=start, end=end)
-    except UnicodeDecodeError as error:
-        return Rejected(f"not UTF-8: {error.reason} at byte {error.start + 1}")
-    except csv.Error as error:
-        return Rejected(f"no row of a table parted by {_DELIMITERS[delimiter]}s: {error}")
     except ValueError as error:
         return Rejected(str(error))

@@ -32,6 +32,7 @@ from .wikidata_model import (
     check_forms,
     distinct_languages,
     read_inactive_relations,
+    with_fallback,
 )
 from .wikidata_templates import SHIPPED_OPTION
 
@@ -112,7 +113,7 @@ def _open(options: SparqlOptions) -> "Topic":
         plan=WalkPlan(options.steps, options.walks, options.limit, options.seed),
         filters=EntityFilters(options.min_sitelinks, options.with_alias, tuple(sorted(set(options.without_types)))),
         branches=options.branches,
-        languages=distinct_languages(options.languages),
+        languages=with_fallback(distinct_languages(options.languages)),
         truthy=options.truthy,
         inactive=read_inactive_relations(options.inactive),
         literals=options.literals,

@@ -31,6 +31,8 @@ from .wikidata_templates import shipped_digest, with_shipped_templates
 
 # A fact of a reached entity whose object no walk reached.
 NOT_REACHED = NotLoaded("object not reached")
+# An object of which the endpoint knows nothing, although other entities still lead to it.
+MISSING = NotLoaded("object deleted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,11 +210,14 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
     not_loaded = wikidata.not_loaded(reached, choice.literals)
     between = _facts_between(reached, outgoing)
     further = _other_objects(choice, between, outgoing, inside)
-    between += further
-    objects = sorted({fact.object for fact in further}, key=_by_number)
-    not_reached = sum(len(outgoing[subject]) for subject in reached) - len(between)
-    if not_reached:
-        not_loaded[NOT_REACHED.kind] += not_reached
+    not_reached = sum(len(outgoing[subject]) for subject in reached) - len(between) - len(further)
+    described = wikidata.profiles(fact.object for fact in further)
+    existing = [fact for fact in further if not described[fact.object].is_missing]
+    between += existing
+    objects = sorted({fact.object for fact in existing}, key=_by_number)
+    for kind, count in ((NOT_REACHED, not_reached), (MISSING, len(further) - len(existing))):
+        if count:
+            not_loaded[kind.kind] += count
     rejected: list[str] = []
     literals: dict[str, Entity] = {}
     for result in wikidata.literals(reached) if choice.literals else ():

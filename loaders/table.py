@@ -1,7 +1,7 @@
 """``kgprobe load table``: our own plain format, for graphs that come from anywhere.
 
 A table of names is the short way (:mod:`.named_table`). Else entities and relations are JSON objects, one a line; facts
-are tab-separated lines under a header. Each of the three is optional, and may be plain, .gz, .bz2 or .zst. ``--help``
+are tab-separated rows under a header. Each of the three is optional, and may be plain, .gz, .bz2 or .zst. ``--help``
 lists the columns and keys.
 """
 
@@ -24,7 +24,7 @@ from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy
 from kgprobe.verbalize.templates.file import read_relations
 
 from .named_table import OPTIONAL as NAMED_OPTIONAL
-from .named_table import REQUIRED, NamedTable, cells_by_column, check_columns, first_line, read_header
+from .named_table import REQUIRED, Header, NamedTable, cells_by_column, read_header
 
 OPTIONAL = ("start", "end", "id", "rank")
 RANKS = ("preferred", "normal", "deprecated")
@@ -53,7 +53,7 @@ class TableSource:
     partial: bool
     total: int
     readings: dict[str, InputFile]
-    columns: list[str]
+    header: Header | None
 
     @property
     def done(self) -> int:
@@ -72,16 +72,13 @@ class TableSource:
 
     def facts(self) -> Iterator[Placed]:
         """Yield the facts, without those of deprecated rank."""
-        if "facts" not in self.readings:
+        if self.header is None:
             return
         reading = self.readings["facts"]
-        for number, line in reading.lines():
-            if isinstance(line, Rejected):
-                yield Placed(number, line, reading.name)
-            elif number > 1 and line.strip(b" \t"):
-                fact = _fact(line, self.columns)
-                if fact is not None:
-                    yield Placed(number, fact, reading.name)
+        for number, cells in self.header.rows(reading):
+            fact = cells if isinstance(cells, Rejected) else _fact(cells, self.header.columns)
+            if fact is not None:
+                yield Placed(number, fact, reading.name)
 
 
 def _entity(line: bytes) -> Iterator[Entity]:
@@ -103,19 +100,18 @@ def _entity(line: bytes) -> Iterator[Entity]:
     )
 
 
-def _report_unread(name: str, columns: Sequence[str], read: Sequence[str], hint: str = "") -> None:
-    """Say which columns of a file are not loaded."""
-    unread = [column for column in columns if column and column not in read]
+def _report_unread(name: str, header: Header, read: Sequence[str], hint: str = "") -> None:
+    """Print the columns of a file that are not loaded."""
+    unread = [column for column in header.columns if column and column not in read]
     if unread:
         plural = "" if len(unread) == 1 else "s"
-        print_message(
-            f"{name}, line 1: not loaded: column{plural} {', '.join(unread)}; read are {', '.join(read)}.{hint}"
-        )
+        place = f"{name}, line {header.line}"
+        print_message(f"{place}: not loaded: column{plural} {', '.join(unread)}; read are {', '.join(read)}.{hint}")
 
 
-def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
+def _fact(cells: Sequence[str], columns: Sequence[str]) -> Fact | Rejected | None:
     try:
-        row = cells_by_column([*map(str.strip, line.decode("utf-8").split("\t"))], columns)
+        row = cells_by_column([*map(str.strip, cells)], columns)
         subject, relation, object_ = (check_id(row[name], f"id of the {name}") for name in REQUIRED)
         rank = row.get("rank") or "normal"
         if rank not in RANKS:
@@ -123,8 +119,6 @@ def _fact(line: bytes, columns: Sequence[str]) -> Fact | Rejected | None:
         start, end = row.get("start") or None, row.get("end") or None
         check_interval(start, end)
         identifier = check_id(row.get("id") or fact_id(subject, relation, object_, start))
-    except UnicodeDecodeError as error:
-        return Rejected(f"not UTF-8: {error.reason} at byte {error.start + 1}")
     except ValueError as error:
         return Rejected(str(error))
     return Fact(identifier, subject, relation, object_, rank, start, end) if rank != "deprecated" else None
@@ -176,18 +170,17 @@ def _open(options: TableOptions) -> "TableSource | NamedTable":
             "facts",
             "is not given, nor are `entities` and `relations`, nor a table of names: there is nothing to load.",
         )
-    columns: list[str] = []
+    header = None
     if "facts" in readings:
-        columns = [cell.strip() for cell in first_line(readings["facts"]).split("\t")]
-        check_columns(readings["facts"], columns, OPTIONAL, "tabs")
-        _report_unread(readings["facts"].name, columns, (*REQUIRED, *OPTIONAL))
+        header = read_header(readings["facts"], OPTIONAL, "\t")
+        _report_unread(readings["facts"].name, header, (*REQUIRED, *OPTIONAL))
     return TableSource(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
         partial=False,
         total=sum(reading.size for reading in readings.values()),
         readings=readings,
-        columns=columns,
+        header=header,
     )
 
 
@@ -199,16 +192,15 @@ def _open_named(options: TableOptions, path: Path) -> NamedTable:
             )
     # One object for each stream, as each has its own position.
     readings = {stream: open_input(path) for stream in ("relations", "entities", "facts")}
-    columns, delimiter = read_header(readings["facts"])
+    header = read_header(readings["facts"], NAMED_OPTIONAL)
     hint = " Aliases, descriptions and types are keys of `entities`, together with `facts` with ids."
-    _report_unread(path.name, columns, (*REQUIRED, *NAMED_OPTIONAL), hint)
+    _report_unread(path.name, header, (*REQUIRED, *NAMED_OPTIONAL), hint)
     return NamedTable(
         name=path.name,
         fingerprint=fingerprint([readings["facts"]], {"by": "name"}),
         total=sum(reading.size for reading in readings.values()),
         readings=readings,
-        columns=columns,
-        delimiter=delimiter,
+        header=header,
     )
 
 

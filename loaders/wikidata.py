@@ -4,7 +4,8 @@ Entities and facts are two readings of the file, each decoding only what it need
 (subclass of) become an entity's types; every other statement whose value is an item, a date or a quantity becomes a
 fact, unless its rank is deprecated. "Unknown value" and "no value" give no fact, and as a date leave the interval open.
 Statements that are not loaded are counted by kind. Popularity is the number of site links. An entity without a label in
-any of the languages is kept, its label empty. Lexemes are skipped.
+any of the languages, or in ``mul`` (all languages), is kept, its label empty. Lexemes are skipped; deleted entities are
+rejected.
 
 Relations get the templates that come with kgprobe (:mod:`.wikidata_templates`), also those of properties that the items
 use and a part of a dump lacks.
@@ -43,6 +44,7 @@ from .wikidata_model import (
     check_forms,
     distinct_languages,
     names,
+    with_fallback,
     with_templates,
 )
 from .wikidata_templates import SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
@@ -231,6 +233,10 @@ class Dump:
         return not self.selection.relations or relation in self.selection.relations
 
     def _entity(self, head: DumpHead) -> Entity | None:
+        if head.missing:
+            if self.selection.ids is not None and head.id not in self.selection.ids:
+                return None
+            raise ValueError("it is missing: deleted or never there")
         form = {"item": ITEM_ID, "property": PROPERTY_ID}.get(head.kind or "item")
         if form is None:
             return None
@@ -434,7 +440,7 @@ def _open(options: DumpOptions) -> Dump:
                 "relations", f"names {value}, which is read as an entity's types, not as facts, always."
             )
     selection = DumpSelection(
-        languages=distinct_languages(options.languages),
+        languages=with_fallback(distinct_languages(options.languages)),
         relations=frozenset(options.relations),
         types=frozenset(options.types),
         ids=None if options.ids is None else read_ids(options.ids),

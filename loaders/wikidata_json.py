@@ -227,6 +227,7 @@ class DumpHead:
         kind: ``item``, ``property``, ``lexeme``, …
         types: statements of its types, one list for each of ``TYPE_RELATIONS``.
         sitelinks: number of pages in Wikipedia and its sister projects; None if unknown.
+        missing: True if Wikidata has no such entity.
     """
 
     id: str
@@ -236,6 +237,7 @@ class DumpHead:
     descriptions: list[str]
     types: list[list[Statement]]
     sitelinks: int | None
+    missing: bool
 
 
 class DumpHeadDecoder:
@@ -254,6 +256,8 @@ class DumpHeadDecoder:
                 ("aliases", aliases | EmptyMap | UnsetType, UNSET),
                 ("claims", _TypeClaims | EmptyMap | UnsetType, UNSET),
                 ("sitelinks", dict[str, _SiteLink] | EmptyMap | UnsetType, UNSET),
+                # An empty text, or true in the newer format of the API.
+                ("missing", str | bool, False),
             ],
         )
         self._decode = msgspec.json.Decoder(structure).decode
@@ -275,6 +279,7 @@ class DumpHeadDecoder:
             descriptions=[term.value for term in self._present(entity.descriptions)],
             types=[claims.instance_of, claims.subclass_of] if isinstance(claims, _TypeClaims) else [],
             sitelinks=None if entity.sitelinks is UNSET else len(entity.sitelinks),
+            missing=entity.missing is not False,
         )
 
     def _present(self, terms: Any) -> list[Any]:

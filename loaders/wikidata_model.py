@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.sources.values import tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations
 
-LANGUAGES = ("en", "mul")
+# Wikidata's code of names that are the same in all languages.
+ALL_LANGUAGES = "mul"
+LANGUAGES = ("en", ALL_LANGUAGES)
 
 ITEM_ID = re.compile("Q[1-9][0-9]{0,18}")
 PROPERTY_ID = re.compile("P[1-9][0-9]*")
@@ -33,7 +36,8 @@ _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 # Shared options of several loaders.
 LANGUAGES_OPTION: Mapping[str, Any] = {
     "default": LANGUAGES,
-    "help": "Language of labels, aliases and descriptions; repeatable, the first with a label gives it.",
+    "help": "Language of labels, aliases and descriptions; repeatable, the first with a label gives it. Wikidata's"
+    " names of all languages (mul) follow the first.",
     "flag": "language",
     "metavar": "CODE",
 }
@@ -63,6 +67,22 @@ def distinct_languages(languages: Sequence[str]) -> tuple[str, ...]:
         raise ArgumentError("languages", "is empty; at least one like en is expected.")
     check_forms("languages", languages, _LANGUAGE, "en")
     return tuple(dict.fromkeys(languages))
+
+
+def with_fallback(languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages with Wikidata's names of all languages, which come after the first language.
+
+    They come after the following variants of that language as well, as in Wikidata's own fallbacks. Languages that
+    contain ``mul`` are unchanged.
+
+    >>> with_fallback(("de", "en")), with_fallback(("de-at", "de", "en"))
+    (('de', 'mul', 'en'), ('de-at', 'de', 'mul', 'en'))
+    """
+    if ALL_LANGUAGES in languages:
+        return tuple(languages)
+    first = languages[0].partition("-")[0]
+    variants = list(takewhile(lambda language: language.partition("-")[0] == first, languages))
+    return (*variants, ALL_LANGUAGES, *languages[len(variants) :])
 
 
 def check_forms(argument: str, values: Iterable[str], form: re.Pattern[str], example: str) -> None:

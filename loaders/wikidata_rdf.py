@@ -96,6 +96,11 @@ class EntityProfile:
     types: tuple[str, ...] = ()
     sitelinks: int | None = None
 
+    @property
+    def is_missing(self) -> bool:
+        """True if the endpoint knows nothing of the entity, not even that it has no pages: it was deleted."""
+        return self.sitelinks is None and not any((self.labels, self.aliases, self.descriptions, self.types))
+
 
 @dataclass(slots=True)
 class Wikidata:

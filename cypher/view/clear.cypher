@@ -10,5 +10,6 @@ MATCH (subject:Entity {number: number})
 USING INDEX SEEK subject:Entity(number)
 MATCH (subject)-[fact:FACT]->(:Entity)
 WHERE fact.theta IS NOT NULL
-REMOVE fact.alpha, fact.beta, fact.theta, fact.low, fact.high, fact.right, fact.wrong, fact.belief, fact.asked, fact.round
+REMOVE fact.alpha, fact.beta, fact.theta, fact.low, fact.high, fact.right, fact.wrong, fact.belief, fact.belief_code,
+       fact.asked, fact.round
 RETURN count(*) AS cleared

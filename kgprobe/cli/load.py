@@ -105,6 +105,7 @@ def _command(name: str) -> click.Command:
         with _problems(rejected) as on_problem:
             report = _load(source, graph, bulk, bulk_files, strict=strict, on_problem=on_problem)
         click.echo(json.dumps(report.to_dict()) if as_json else visible_lines(str(report)))
+        report.check()
         if bulk_files is not None and not bulk:
             click.echo(
                 "On the machine of a stopped Neo4j 5, whose database will be replaced, run:\n"
@@ -113,7 +114,6 @@ def _command(name: str) -> click.Command:
                 f" --finish-import {shlex.quote(str(bulk_files))} --graph bolt://HOST:7687 in place of --bulk-files.",
                 err=True,
             )
-        report.check()
 
     return click.command(name, cls=OneScreenCommand, help=loader.summary)(run)
 

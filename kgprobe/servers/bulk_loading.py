@@ -67,6 +67,9 @@ def write_bulk_source(
     """Write an open source; otherwise as :func:`kgprobe.write_bulk`."""
     problems: list[str] = []
     files = _convert(source, Path(bulk_files), strict, problems, on_problem, on_progress)
+    if not any(files.records.written.values()):
+        # An import of nothing would empty a database.
+        shutil.rmtree(bulk_files)
     return report_of(files.source, files.records, problems, files.records.not_loaded, resumed=False)
 
 

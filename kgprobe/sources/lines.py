@@ -1,10 +1,11 @@
 """Read plain or compressed files by lines or pieces, up to the place where they are damaged.
 
 The content (gzip, bzip2, zstd), not the name, determines the compression. Files in a .zip are separate inputs. Lines
-are bytes; the loader decodes them, for example as JSON.
+are bytes in UTF-8; the loader decodes them, for example as JSON. UTF-16 and UTF-32 are converted.
 """
 
 import bz2
+import codecs
 import hashlib
 import io
 import json
@@ -44,7 +45,13 @@ _HEAD = 2**16
 _LINES_BETWEEN_LOOKS = 128
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _MARK = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Beginnings of other encodings: byte order marks, UTF-32 first, as its mark begins with that of UTF-16.
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _UNREADABLE = {
     b"PK\x03\x04": "zip",
     b"\xfd7zXZ\x00": "xz",
@@ -148,8 +155,6 @@ def open_input(path: Path) -> InputFile:
         for mark, kind in _UNREADABLE.items():
             if head.startswith(mark):
                 raise KgprobeError(f"{path} is a {kind} file; plain, .gz, .bz2 and .zst can be read. Unpack it first.")
-        if head.startswith(_UTF16):
-            raise KgprobeError(f"{path} is UTF-16; UTF-8 is expected. Save it as UTF-8 (in Excel: CSV UTF-8).")
         raw.seek(0)
         try:
             with _decompress(raw) as stream:
@@ -217,7 +222,50 @@ def _open(path: Path) -> io.BufferedReader:
 
 def _unpacked(raw: io.BufferedReader, member: str) -> io.BufferedReader:
     """Return the decompressed content of a file, or of one file in a .zip."""
-    return io.BufferedReader(_Pieces(_unpack_zip(raw, member)), _BUFFER) if member else _decompress(raw)
+    stream = io.BufferedReader(_Pieces(_unpack_zip(raw, member)), _BUFFER) if member else _decompress(raw)
+    return io.BufferedReader(_Pieces(_as_utf8(stream)), _BUFFER)
+
+
+def _as_utf8(stream: io.BufferedIOBase) -> Iterator[bytes]:
+    """Yield a content in pieces, converted to UTF-8 if it is UTF-16 or UTF-32.
+
+    Lone surrogates are converted to bytes that are not UTF-8, so that they are errors of their lines.
+
+    Raises:
+        OSError: the content ends within a character.
+    """
+    piece = stream.read1(_BUFFER)
+    encoding = _encoding(piece[:4])
+    if encoding is None:
+        while piece:
+            yield piece
+            piece = stream.read1(_BUFFER)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+    try:
+        while piece:
+            # An empty piece would be the end.
+            if text := decoder.decode(piece):
+                yield text.encode("utf-8", "surrogatepass")
+            piece = stream.read1(_BUFFER)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise OSError(f"its {encoding} is damaged ({error.reason})") from error
+
+
+def _encoding(head: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 by the first four bytes; None for UTF-8 and everything else.
+
+    Without a byte order mark, a text that begins with two ASCII characters is recognized by their zeros.
+    """
+    for mark, encoding in _MARKS.items():
+        if head.startswith(mark):
+            return encoding
+    if len(head) == 4 and head[1] == head[3] == 0 < min(head[0], head[2]):
+        return "utf-16-le"
+    if len(head) == 4 and head[0] == head[2] == 0 < min(head[1], head[3]):
+        return "utf-16-be"
+    return None
 
 
 def _unpack_zip(raw: io.BufferedReader, member: str) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from typing import TypeVar
 from anyascii import anyascii
 
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
-from kgprobe.verbalize.values import Agreement, Value, as_value, compare, values_in
+from kgprobe.verbalize.values import Agreement, StatedValue, as_value, compare, values_in
 
 T = TypeVar("T")
 
@@ -335,7 +335,7 @@ def mentions_in(
     return mentions
 
 
-def _mention_of(name: str, value: Value, words: Sequence[_Word]) -> Mention:
+def _mention_of(name: str, value: StatedValue, words: Sequence[_Word]) -> Mention:
     return Mention(name, value.start, value.end, _words_before(words, value.start))
 
 

@@ -132,7 +132,7 @@ class Agreement(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class StatedValue:
     """A date, number or quantity in a text.
 
     Attributes:
@@ -150,7 +150,7 @@ class Value:
     unit: str = ""
 
 
-def values_in(text: str) -> list[Value]:
+def values_in(text: str) -> list[StatedValue]:
     """Return the values in a text, in order.
 
     >>> [(value.dates, value.number, value.unit) for value in values_in("In May 1879, 4.5 million people, 5 km away")]
@@ -158,7 +158,7 @@ def values_in(text: str) -> list[Value]:
 
     Cost: linear in the text.
     """
-    values: list[Value] = []
+    values: list[StatedValue] = []
     behind = 0
     for place in map(re.Match.start, re.finditer(r"(?<!\w)[\w+−–.-]", text)):
         if place < behind:
@@ -172,7 +172,7 @@ def values_in(text: str) -> list[Value]:
 
 
 @lru_cache(maxsize=100_000)
-def as_value(name: str) -> Value | None:
+def as_value(name: str) -> StatedValue | None:
     """Return the value that a name states; None if it is another name, or a value in words.
 
     >>> as_value("78782 square kilometres").number, as_value("Apollo 11")
@@ -186,7 +186,7 @@ def as_value(name: str) -> Value | None:
     return values[0]
 
 
-def compare(stated: Value, target: Value, tolerance: float | None = None) -> Agreement:
+def compare(stated: StatedValue, target: StatedValue, tolerance: float | None = None) -> Agreement:
     """Return how a stated value agrees with a target.
 
     A date is right or not; one that states less than the target date, and nothing else, is near. So are plain whole
@@ -210,12 +210,12 @@ def compare(stated: Value, target: Value, tolerance: float | None = None) -> Agr
     return max(by_date, _numbers_agree(converted, target, tolerance))
 
 
-def _date_at(text: str, place: int) -> Value | None:
+def _date_at(text: str, place: int) -> StatedValue | None:
     for form in _DATES:
         match = form.match(text, place)
         dates = () if match is None else _dates_of(match.groupdict())
         if match is not None and dates:
-            return Value(match.start(), match.end(), dates)
+            return StatedValue(match.start(), match.end(), dates)
     return None
 
 
@@ -245,7 +245,7 @@ def _exists(date: Date) -> bool:
     return True
 
 
-def _number_at(text: str, place: int) -> Value | None:
+def _number_at(text: str, place: int) -> StatedValue | None:
     match = _NUMBER.match(text, place)
     if match is None:
         return None
@@ -257,7 +257,7 @@ def _number_at(text: str, place: int) -> Value | None:
     number = float(f"{whole or 0}.{decimals or 0}e{exponent}")
     unit, end = _unit_at(text, match.end())
     is_year = is_plain and not unit and match["mark"] is None and 0 < number < _LEAST_ROUNDED
-    return Value(
+    return StatedValue(
         match.start(),
         end,
         ((int(number), 0, 0),) if is_year else (),
@@ -281,7 +281,7 @@ def _digits(digits: str, mark: str | None) -> tuple[str, str]:
     return whole, decimals
 
 
-def _spelled_at(text: str, place: int) -> Value | None:
+def _spelled_at(text: str, place: int) -> StatedValue | None:
     """Return the number in words at a place; *one* alone is a number only where there is little else."""
     match = _SPELLED.match(text, place)
     if match is None:
@@ -295,12 +295,12 @@ def _spelled_at(text: str, place: int) -> Value | None:
         number = float(text2num(words, "en"))
     except ValueError:
         # *Nineteen eighty-four* is not 84.
-        return Value(match.start(), match.end())
+        return StatedValue(match.start(), match.end())
     step = _STEPS_OF_WORDS.get(re.split(r"[\s-]", words)[-1], 1.0)
     unit, end = _unit_at(text, match.end())
     is_plain = step == 1 and not unit and not match["sign"] and 0 < number < _LEAST_ROUNDED
     dates = ((int(number), 0, 0),) if is_plain else ()
-    return Value(match.start(), end, dates, -number if match["sign"] else number, step, unit)
+    return StatedValue(match.start(), end, dates, -number if match["sign"] else number, step, unit)
 
 
 def _unit_at(text: str, place: int) -> tuple[str, int]:
@@ -349,7 +349,7 @@ def _registry() -> "pint.UnitRegistry[float]":
     return pint.UnitRegistry()
 
 
-def _converted(value: Value, unit: str) -> Value | None:
+def _converted(value: StatedValue, unit: str) -> StatedValue | None:
     """Return a value in another unit, which is empty for a plain number; None if they measure different things."""
     if unit == value.unit or not unit:
         return value if unit else None
@@ -372,7 +372,7 @@ def _dates_agree(stated: Date, target: Date) -> Agreement:
     return Agreement.RIGHT if len(compared) == len(pairs) else Agreement.NEAR
 
 
-def _numbers_agree(stated: Value, target: Value, tolerance: float | None) -> Agreement:
+def _numbers_agree(stated: StatedValue, target: StatedValue, tolerance: float | None) -> Agreement:
     """Compare two numbers in one unit."""
     number, right = stated.number or 0.0, target.number or 0.0
     if tolerance is None:

@@ -19,6 +19,7 @@ from typing import TextIO
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from kgprobe.errors import KgprobeError
 from kgprobe.records import Placed, Rejected
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.values import ID_LIMIT, check_id, tidy
@@ -118,7 +119,7 @@ def prepare(
     """Read all files once. Cost: about 5 µs per triple of plain files.
 
     Raises:
-        KgprobeError: a file cannot be opened any more, or the disk is full.
+        KgprobeError: a file cannot be opened any more, the disk is full, or no triple is of DBpedia.
     """
     parts = sum(file.size for file in files) // _BYTES_A_PART
     parts = min(_MOST_PARTS, max(_FEWEST_PARTS, parts))
@@ -142,6 +143,12 @@ def prepare(
             reader = _Reader(prepared, reading, facts, report)
             for number, file in enumerate(files):
                 reader.read(number, file)
+        if reader.foreign:
+            raise KgprobeError(
+                f"{reader.foreign} is not of DBpedia (http://dbpedia.org/resource/…), nor is any other triple: nothing"
+                " is loaded. `kgprobe load table` reads facts by name from any source; for other RDF, import it into"
+                " Neo4j with neosemantics, and use `kgprobe load graph`."
+            )
         prepared.pages.finish(report)
         with spool.open(encoding="utf-8", newline="\n") as lines:
             _distribute(prepared, lines)
@@ -156,7 +163,11 @@ def prepare(
 
 
 class _Reader:
-    """Reader of triples into notes on entities, pages, relations, and a file of facts."""
+    """Reader of triples into notes on entities, pages, relations, and a file of facts.
+
+    Attributes:
+        foreign: place and subject of the first triple, as long as none of DBpedia follows it.
+    """
 
     def __init__(
         self, prepared: Prepared, reading: ReadingOptions, facts: TextIO, report: Callable[[str, str, bool], None]
@@ -170,6 +181,8 @@ class _Reader:
         self._roles: dict[str, tuple[Role, str]] = {}
         self._placed: set[str] = set()
         self.classes: dict[str, str] = {}
+        self.foreign = ""
+        self._is_dbpedia = False
 
     def read(self, number: int, file: InputFile) -> None:
         """Read all triples of a file."""
@@ -186,6 +199,9 @@ class _Reader:
             if type(subject) is not NamedNode:
                 self._report(f"{number}:{line}", _NAMELESS, False)
                 continue
+            if not self._is_dbpedia:
+                self._is_dbpedia = _DOMAIN in f"{subject.value} {predicate} {quad.object}"
+                self.foreign = "" if self._is_dbpedia else self.foreign or f"{file.name}, line {line}: {subject.value}"
             try:
                 if role[0] is Role.FACT:
                     self._read_fact(subject.value, role[1], quad, f"{number}:{line}")
@@ -315,6 +331,7 @@ OTHER_SUBJECT = NotLoaded("other subject")
 NODE = NotLoaded("value of an intermediate node")
 DISAMBIGUATION = NotLoaded("disambiguation page")
 
+_DOMAIN = "dbpedia.org/"
 _NAMELESS = "an end of the triple is a blank node; only nodes with an IRI can be loaded"
 # Times that a property of an intermediate node gives.
 _TIMES = dict.fromkeys(POINTS, "point") | dict.fromkeys(ENDS, "end") | dict.fromkeys(STARTS, "start")

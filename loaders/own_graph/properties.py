@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .values import bound_of
+from .values import bound_of, given
 
 # Maximum sample size per kind.
 SAMPLE = 10_000
@@ -15,7 +15,9 @@ _MOSTLY = 0.9
 _YEARS = range(1000, 2101)
 
 _NAMES = ["name", "title", "label", "fullname", "displayname", "preflabel", "heading", "term"]
-_IDS = ["id", "uuid", "identifier", "qid", "key", "code", "slug", "iri", "uri", "isbn"]
+_IDS = ["id", "uid", "uuid", "guid", "identifier", "qid", "key", "code", "slug", "iri", "uri", "isbn"]
+# Endings of further names of ids, less preferred than a unique name: they may refer to other nodes.
+_ID_ENDINGS = ("id", "key", "code", "iri", "uri")
 _ALIASES = [
     "aliases",
     "alias",
@@ -83,7 +85,12 @@ class Property:
     values: set[int] = field(default_factory=set)
 
     def add(self, value: Any) -> None:
-        """Count a value."""
+        """Count a value; of a list the first, as for a name. NaN is no value."""
+        value = given(value)
+        is_list = isinstance(value, list)
+        value = value[0] if is_list else value
+        if value is None:
+            return
         self.there += 1
         self.values.add(hash(repr(value)))
         if isinstance(value, str):
@@ -91,9 +98,9 @@ class Property:
             self.short += len(value) <= _LONGEST_NAME
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         self.numbers += number and value >= 0
-        self.keys += isinstance(value, str) or (number and isinstance(value, int))
+        self.keys += not is_list and (isinstance(value, str) or (number and isinstance(value, int)))
         # Only years count as dates among numbers.
-        self.dates += _is_date(value) and (not number or value in _YEARS)
+        self.dates += not is_list and _is_date(value) and (not number or value in _YEARS)
 
     @property
     def distinct(self) -> float:
@@ -140,9 +147,15 @@ class Properties:
         """Return the property for ids: present in all nodes and unique."""
         own = _bare(label)
         own_ids = [f"{own}{each}" for each in _IDS]
-        preferred = [*_IDS, *own_ids, _bare(name)]
-        unique = [each for each in self.of.values() if each.there == each.keys == len(each.values) == self.size]
-        return self._first(unique, preferred, only=True)
+        others = sorted(bare for bare in map(_bare, self.unique()) if bare.endswith(_ID_ENDINGS))
+        preferred = [*_IDS, *own_ids, _bare(name), *others]
+        return self._first([self.of[each] for each in self.unique()], preferred, only=True)
+
+    def unique(self) -> list[str]:
+        """Return the properties that all nodes have, each with another value, sorted by name."""
+        return sorted(
+            each.name for each in self.of.values() if each.there == each.keys == len(each.values) == self.size
+        )
 
     def aliases(self) -> list[str]:
         """Return the properties with other names."""
@@ -196,11 +209,12 @@ def properties_of(rows: Iterable[Mapping[str, Any]], count: int) -> Properties:
         size += 1
         for name, value in row.items():
             of.setdefault(name, Property(name)).add(value)
-    return Properties(size, size >= count, of)
+    return Properties(size, size >= count, {name: each for name, each in of.items() if each.there})
 
 
 def _bare(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
+    """Return a name in lower case, without signs and without a prefix of neosemantics: ``rdfs__label`` is *label*."""
+    return re.sub(r"[\W_]", "", (name.rpartition("__")[2] or name).lower())
 
 
 def _is_date(value: Any) -> bool:

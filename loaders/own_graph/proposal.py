@@ -4,15 +4,16 @@
    frequent label are omitted.
 2. A label without a name, whose nodes have exactly two kinds of relationships to entities, is a fact between these.
 3. All relationships between entities are facts; so are years and dates of entities that a sentence can express.
+4. Everything else is named, with the reason why it is left out.
 
 The same graph gives the same proposal, independently of the engine's order.
 """
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -57,19 +58,18 @@ class Proposed(Generic[T]):
 
 
 def written(
-    name: str, entities: Sequence[Proposed[Any]], facts: Sequence[Proposed[Any]], left_out: Mapping[str, int]
+    name: str, entities: Sequence[Proposed[Any]], facts: Sequence[Proposed[Any]], left_out: Sequence[str]
 ) -> str:
     """Return a mapping's text.
 
     Args:
         name: name of the graph.
-        left_out: labels without a proposal, with their numbers of nodes.
+        left_out: nodes and relationships without a proposal, each with its number and the reason.
     """
     parts = [_HEAD.format(name=_remark(name))]
     parts += [_part("entities", kind) for kind in entities]
     if left_out:
-        lines = [f"# Left out: {_remark(label)} ({count:,} nodes)\n" for label, count in left_out.items()]
-        parts.append("".join(lines))
+        parts.append("".join(f"# Left out: {_remark(part)}\n" for part in left_out))
     parts += [_part(_TABLES[type(proposed.what)], proposed) for proposed in facts]
     return "\n".join(parts)
 
@@ -116,6 +116,8 @@ if TYPE_CHECKING:
 
 
 _LONGEST_ID = 200
+# Largest share of nodes with several subjects and several objects among those of facts.
+_MOST_SHARED = 0.1
 
 
 def propose(graph: "Graph", name: str) -> str:
@@ -142,7 +144,11 @@ def propose(graph: "Graph", name: str) -> str:
             " Write a mapping by hand; docs/guides/your-own-graph.md has one."
         )
     others = [label for label in labels if label not in entities]
-    between = _between_entities(others, schema, list(entities))
+    sides = {label: _sides(label, schema, list(entities)) for label in others}
+    sides = {
+        label: _counted(graph, label, each) if isinstance(each, _Between) else each for label, each in sides.items()
+    }
+    between = {label: each for label, each in sides.items() if isinstance(each, _Between)}
     facts: list[Proposed[Any]] = [
         *_relationship_facts(graph, schema, entities),
         *_node_facts(schema, between, properties),
@@ -156,7 +162,10 @@ def propose(graph: "Graph", name: str) -> str:
     proposed = []
     for label, kind in entities.items():
         proposed.append(Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])]))
-    left_out = _left_out(whole, schema, [label for label in others if label not in between])
+    left_out = [
+        *_left_out_nodes(whole, schema, {label: why for label, why in sides.items() if isinstance(why, str)}),
+        *_left_out_relationships(schema, [each.what for each in facts]),
+    ]
     return written(name, proposed, _distinct(facts), left_out)
 
 
@@ -168,12 +177,28 @@ def _sample_properties(graph: "Graph", labels: Sequence[str], counts: Mapping[st
     return properties
 
 
-def _left_out(whole: Schema, schema: Schema, labels: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of nodes of labels that give no facts, and of those that an extraction added."""
+def _left_out_nodes(whole: Schema, schema: Schema, reasons: Mapping[str, str]) -> Iterator[str]:
+    """Yield the labels that give no facts, those that an extraction added, and nodes without labels."""
     counts = schema.labels()
-    left_out = {label: counts[label] for label in labels}
-    added = {label: count for label, count in sorted(whole.labels().items()) if label not in counts}
-    return left_out | added
+    for label, reason in reasons.items():
+        yield f"{label} ({counts[label]:,} nodes): no property looks like a name, and {reason}"
+    for label, count in sorted(whole.labels().items()):
+        if label not in counts:
+            yield f"{label} ({count:,} nodes): not among the entities that were extracted from texts"
+    unlabelled = sum(nodes.count for nodes in whole.nodes if not nodes.labels)
+    if unlabelled:
+        yield f"nodes without a label ({unlabelled:,} nodes): a mapping refers to nodes by their labels"
+
+
+def _left_out_relationships(schema: Schema, facts: Sequence[Facts]) -> Iterator[str]:
+    """Yield the relationship types that are in no kind of facts."""
+    used = {each.type for each in facts if isinstance(each, RelationshipFacts)}
+    for each in facts:
+        if isinstance(each, NodeFacts):
+            used |= {each.subject.type, each.object.type}
+    for type_, count in sorted(schema.types().items()):
+        if type_ not in used:
+            yield f"{type_} ({count:,} relationships): no entities at both of its ends"
 
 
 def _own_labels(schema: Schema) -> list[str]:
@@ -216,8 +241,17 @@ def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
     name = properties.of[kind.name]
     remarks = [f"{sample}, {name.there / properties.size:.0%} have {kind.name!r}, {name.distinct:.0%} of these differ"]
     if kind.id is None:
-        remarks.append("no property is unique: ids are the graph's own, and differ in a copy")
-    return [*remarks, *_other_properties(properties, kind.name, kind.id)]
+        unique = ", ".join(properties.unique())
+        reason = f"unique, but not like ids by their names, are {unique}" if unique else "no property is unique"
+        remarks.append(f"{reason}: ids are the graph's own, and differ in a copy")
+    elif not properties.whole:
+        remarks.append(f"{kind.id!r} is unique {sample}")
+    named = (kind.name, kind.id, *kind.aliases, kind.description, kind.popularity)
+    facts = [each for each in properties.dated() if sentences_of_date(each) is not None]
+    dates = [each for each in properties.dated() if each not in named and each not in facts]
+    if dates:
+        remarks.append(f"left out: {', '.join(dates)}: dates, without a sentence for them")
+    return [*remarks, *_other_properties(properties, "no date", *named, *facts, *dates)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +260,13 @@ class _Between:
 
     Attributes:
         type: relationship type that names the facts; None for the node's label.
+        remark: number of the nodes that are between two entities.
     """
 
     subject: RelationshipSide
     object: RelationshipSide
     type: str | None
+    remark: str = ""
 
 
 def _ways(label: str, schema: Schema) -> dict[tuple[str, Literal["out", "in"]], set[str]]:
@@ -244,29 +280,53 @@ def _ways(label: str, schema: Schema) -> dict[tuple[str, Literal["out", "in"]], 
     return ways
 
 
-def _between_entities(labels: Sequence[str], schema: Schema, entities: Sequence[str]) -> dict[str, _Between]:
-    """Return the labels whose nodes stand between two entities."""
-    between: dict[str, _Between] = {}
-    for label in labels:
-        sides = _sides(label, schema, entities)
-        if sides is not None:
-            between[label] = sides
-    return between
-
-
-def _sides(label: str, schema: Schema, entities: Sequence[str]) -> _Between | None:
-    """Return the two sides of an intermediate node; None if it does not connect exactly two kinds."""
+def _sides(label: str, schema: Schema, entities: Sequence[str]) -> "_Between | str":
+    """Return the two sides of an intermediate node, or the reason why it does not connect exactly two kinds."""
     sides = []
     for (type_, arrow), others in sorted(_ways(label, schema).items()):
         if not others.isdisjoint(entities):
             sides.append(RelationshipSide(type_, arrow, tuple(filter(others.__contains__, entities))))
+    if not sides:
+        return "no relationship connects it to an entity"
     if len(sides) != 2:
-        return None
+        kinds = "kind" if len(sides) == 1 else "kinds"
+        types = ", ".join(side.type for side in sides)
+        return f"{len(sides)} {kinds} of relationships connect it to entities, not two ({types})"
     # The side that leads to the node is the subject: (customer)-[:PURCHASED]->(order)-[:ORDERS]->(product).
     if {side.arrow for side in sides} == {"in", "out"}:
         sides.sort(key=lambda side: side.arrow)
         return _Between(sides[0], sides[1], sides[0].type)
     return _Between(sides[0], sides[1], None)
+
+
+def _counted(graph: "Graph", label: str, sides: _Between) -> "_Between | str":
+    """Return the sides with the number of nodes that have both, or the reason why the nodes are not facts."""
+    rows = graph.read(
+        "own/node_sides",
+        label=label,
+        subject_type=sides.subject.type,
+        subject_out=sides.subject.arrow == "out",
+        subjects=list(sides.subject.labels),
+        object_type=sides.object.type,
+        object_out=sides.object.arrow == "out",
+        objects=list(sides.object.labels),
+        limit=SAMPLE,
+    )
+    counts = Counter({(row["subjects"], row["objects"]): row["nodes"] for row in rows})
+    both = sum(count for (subjects, objects), count in counts.items() if subjects and objects)
+    shared = sum(count for (subjects, objects), count in counts.items() if subjects > 1 and objects > 1)
+    if not both:
+        return f"none of its nodes has both {sides.subject.type} and {sides.object.type} to entities"
+    if shared > _MOST_SHARED * both:
+        # An address of several people and companies says nothing about any two of them.
+        return f"{shared:,} of its nodes have several {sides.subject.type} and several {sides.object.type}: no facts"
+    several = both - counts[1, 1]
+    remark = f"{both:,} of {counts.total():,} between two entities"
+    if both < counts.total():
+        remark += "; the others give no fact"
+    if several:
+        remark += f"; {several:,} with several on one side, which give a fact for each"
+    return replace(sides, remark=remark)
 
 
 def _relationship_facts(
@@ -284,7 +344,12 @@ def _relationship_facts(
         relationship = RelationshipFacts(
             type=type_, from_=tails, to=heads, start=start, end=end, label=words_of(type_), **templates
         )
-        facts.append(Proposed(relationship, [f"{count:,} relationships", *_other_properties(properties, start, end)]))
+        between = schema.relationships_between(type_, tails, heads)
+        remarks = [f"{between:,} relationships"]
+        if between < count:
+            remarks.append(f"left out: {count - between:,} others of this type, without entities at both ends")
+        others = _other_properties(properties, "neither a start nor an end", start, end)
+        facts.append(Proposed(relationship, [*remarks, *others]))
     return facts
 
 
@@ -305,10 +370,10 @@ def _first_in(labels: Collection[str], entities: Iterable[str]) -> str | None:
     return next(filter(labels.__contains__, entities), None)
 
 
-def _other_properties(properties: Properties, *named: str | None) -> list[str]:
+def _other_properties(properties: Properties, reason: str, *named: str | None) -> list[str]:
     """Return a remark on the properties other than the named ones; empty if there are none."""
     others = [name for name in sorted(properties.of) if name not in named]
-    return [f"other properties: {', '.join(others)}"] if others else []
+    return [f"left out: {', '.join(others)}: {reason}"] if others else []
 
 
 def _node_facts(
@@ -328,8 +393,9 @@ def _node_facts(
             label=words_of(name),
             **_templates(sentences_of(name, _noun(sides.subject.labels), _noun(sides.object.labels))),
         )
-        remarks = [f"{schema.labels()[label]:,} nodes, each between two entities"]
-        facts.append(Proposed(node, [*remarks, *_other_properties(properties[label], start, end)]))
+        remarks = [f"{schema.labels()[label]:,} nodes", sides.remark]
+        others = _other_properties(properties[label], "neither a start nor an end", start, end)
+        facts.append(Proposed(node, [*remarks, *others]))
     return facts
 
 

@@ -35,7 +35,7 @@ from .mapping import (
 )
 from .schema import Schema, describe, properties_of, rows_of, types_in
 from .sentences import words_of
-from .values import bound_of, key_of, literal_of, name_of, popularity_of, rank_of, shown, text_of, texts_of
+from .values import bound_of, key_of, listed, literal_of, name_of, popularity_of, rank_of, shown, text_of, texts_of
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph, Row
@@ -132,7 +132,7 @@ class OwnGraph:
         for facts in self.mapping.property_facts:
             for row in self._counted("values", "own/property_facts", facts):
                 number += 1
-                for value in _listed(row["value"]):
+                for value in listed(row["value"]):
                     try:
                         literal = literal_of(value, facts.property, facts.values)
                     except ValueError:
@@ -258,7 +258,7 @@ class OwnGraph:
         return Entity(
             id=identifier,
             label=label,
-            aliases=tidy_all(texts_of(row["aliases"], kind.aliases), without=label),
+            aliases=tidy_all(texts_of([row["name"], *row["aliases"]], (kind.name, *kind.aliases)), without=label),
             description=text_of(row["description"], kind.description or ""),
             types=tuple(dict.fromkeys(types)),
             popularity=popularity_of(row["popularity"], kind.popularity or ""),
@@ -271,7 +271,7 @@ class OwnGraph:
                 yield from self._dated_facts(facts, row)
                 return
             relation, subject = relation_id(facts), self._end(row["subject"])
-            for value in _listed(row["value"]):
+            for value in listed(row["value"]):
                 object_ = literal_of(value, facts.property, facts.values).id
                 yield Fact(fact_id(subject, relation, object_, None), subject, relation, object_)
         except ValueError as error:
@@ -368,10 +368,6 @@ def _pairs(facts: RelationshipFacts | NodeFacts, row: "Row") -> list[tuple["Row"
             raise ValueError(f"it has no {name}: there is no {arrow} to {' or '.join(side.labels) or 'an entity'}")
     by_element = itemgetter("element")
     return list(product(sorted(row["subjects"], key=by_element), sorted(row["objects"], key=by_element)))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _place(row: "Row") -> str:

@@ -1,6 +1,7 @@
 """Conversion of node and relationship properties to ids, names, dates and numbers.
 
-All functions raise ``ValueError`` for an unsuitable value, with a message about the property.
+All functions raise ``ValueError`` for an unsuitable value, with a message about the property. NaN and an empty list are
+no value, and a list of one value is that value: neosemantics can store every property as a list.
 """
 
 import math
@@ -20,8 +21,17 @@ _DAY = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _DATE = re.compile(r"([+-]?[0-9]{4,}(?:-[0-9]{2}(?:-[0-9]{2})?)?)(?:[T ].*)?", re.DOTALL)
 
 
+def given(value: Any) -> Any:
+    """Return a value, or None where there is none; the value of a list of one."""
+    if isinstance(value, list):
+        values = [item for item in map(given, value) if item is not None]
+        return values if len(values) > 1 else next(iter(values), None)
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
 def key_of(value: Any, name: str) -> str:
     """Return the id of a node."""
+    value = given(value)
     if value is None:
         raise ValueError(f"it has no {shown(name)}, which is its id")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
@@ -30,15 +40,18 @@ def key_of(value: Any, name: str) -> str:
 
 
 def name_of(value: Any, name: str) -> str:
-    """Return the name of an entity."""
-    text = text_of(value, name)
-    if not text:
+    """Return the name of an entity: the first text of a list, whose others are aliases."""
+    texts = texts_of([value], (name,))
+    if not texts:
         raise ValueError(f"it has no {shown(name)}, which is its name")
-    return text
+    return texts[0]
 
 
 def text_of(value: Any, name: str) -> str:
-    """Return a text in one line; empty for None."""
+    """Return a text in one line, the first of a list; empty for None."""
+    value = given(value)
+    if isinstance(value, list):
+        value = value[0]
     if value is None:
         return ""
     if isinstance(value, str):
@@ -54,13 +67,19 @@ def texts_of(values: list[Any], names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the distinct texts of properties that are texts or lists of texts."""
     texts: list[str] = []
     for value, name in zip(values, names, strict=True):
-        items = value if isinstance(value, list) else [value]
-        texts += [text_of(item, name) for item in items]
+        texts += [text_of(item, name) for item in listed(value)]
     return tidy_all(texts)
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the values of a list, or a value as a list."""
+    value = given(value)
+    return [] if value is None else value if isinstance(value, list) else [value]
 
 
 def popularity_of(value: Any, name: str) -> float | None:
     """Return a number that is not negative, or None."""
+    value = given(value)
     if value is None:
         return None
     if not _is_number(value) or not math.isfinite(value) or value < 0:
@@ -73,6 +92,7 @@ def bound_of(value: Any, name: str) -> str | None:
 
     The time of day is dropped. A whole number is a year, or a day if its eight digits are a date.
     """
+    value = given(value)
     bound = _bound(value)
     if bound is None and value not in (None, ""):
         raise ValueError(
@@ -88,6 +108,7 @@ def _is_number(value: Any) -> bool:
 
 def rank_of(value: Any, name: str) -> str:
     """Return the rank: ``preferred``, ``normal`` or ``deprecated``."""
+    value = given(value)
     if value is None:
         return "normal"
     if value not in ("preferred", "normal", "deprecated"):

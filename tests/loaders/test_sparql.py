@@ -257,6 +257,8 @@ class Plain:
             pairs = {(fact.subject, fact.relation) for fact in facts if fact.object in reached}
             items = [fact for fact in facts if fact.object not in literals]
             objects = {fact.object for fact in items if (fact.subject, fact.relation) in pairs} - reached
+            # Others are deleted.
+            objects &= self.entities.keys()
             facts = [fact for fact in facts if fact.object not in objects or (fact.subject, fact.relation) in pairs]
             types |= {type_ for name in objects if name in self.entities for type_ in self.entities[name].types}
         names = reached | types | literals | objects
@@ -613,3 +615,23 @@ def test_who_gives_wikimedia_no_contact_is_told(capsys: pytest.CaptureFixture[st
     with pytest.raises(KgprobeError, match="no/such/file does not exist"):
         open_source("sparql", centers=["Q1"], templates="no/such/file")
     assert "`contact`" in capsys.readouterr().err
+
+
+def test_mul_names_and_a_deleted_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    claims = {"P47": [statement("P47", item(number), f"Q1$to-{number}") for number in (2, 3, 777)]}
+    names = {"labels": terms(mul="Berlin"), "aliases": aliases(mul=["Berlin-Stadt"])}
+    world = [
+        entity("Q1", labels=terms(de="Bonn", mul="Bonn (mul)"), claims=claims, sitelinks={}),
+        entity("Q2", **names, sitelinks={}),
+        # It exists, without a name in these languages.
+        entity("Q3", labels=terms(fr="Berne"), sitelinks={}),
+    ]
+    with oxigraph(to_rdf(world, ["P47"]), tmp_path) as address:
+        chosen = {"centers": ["Q1"], "languages": ["de"], "with_alias": True, "all_objects": True}
+        topic = open_source("sparql", endpoint=address, pause=0.0, **chosen)
+    assert isinstance(topic, Topic)
+    entities = {one.id: (one.label, one.aliases) for one in topic.gathered.entities}
+    assert entities == {"Q1": ("Bonn", ()), "Q2": ("Berlin", ("Berlin-Stadt",)), "Q3": ("", ())}
+    assert [fact.object for fact in topic.gathered.facts] == ["Q2", "Q3"]
+    assert topic.not_loaded == {"object deleted": 1}

@@ -1,6 +1,10 @@
 """``kgprobe load table``: what is read, and what is said of what cannot be."""
 
+import csv
+import gzip
+import io
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +157,7 @@ def test_unfillable_template_is_reported_relation_kept(tmp_path: Path, kind: str
         ("\tP1\tQ2\t\t", "the id of the subject is empty"),
         ("Q1\t \tQ2\t\t", "the id of the relation is empty"),
         ("Q1\tP1\tQ2\t1990\t1989", "the end 1989 lies before the start 1990"),
-        (b"Q1\tP1\tQ\xff\t\t", "not UTF-8: invalid start byte at byte 8"),
+        (b"Q1\tP1\tQ\xff\t\t", "not UTF-8: invalid bytes in column 3; save the table as UTF-8"),
     ],
 )
 def test_facts_that_cannot_be_read(tmp_path: Path, row: str | bytes, message: str) -> None:
@@ -175,7 +179,7 @@ def test_rank_that_is_none(tmp_path: Path) -> None:
         ("subject,relation,object\nQ1,P1,Q2\n", "Missing: subject, relation, object"),
         ("subject\trelation\n", "Missing: object"),
         ("subject\trelation\tobject\tobject\n", "two columns are called object"),
-        (b"\x00\xff\xfe\x01", "no header"),
+        (b"\x00\xff\xfe\x01", "facts.tsv, line 1: not UTF-8"),
     ],
 )
 def test_missing_header_is_refused_at_once(tmp_path: Path, facts: str | bytes, message: str) -> None:
@@ -263,8 +267,9 @@ def test_any_entity_comes_back_as_it_was_written(
 def test_any_fact_comes_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
 ) -> None:
-    text = "subject\trelation\tobject\n" + "".join("\t".join(row) + "\n" for row in rows)
-    read = records(opened(tmp_path_factory.getbasetemp(), facts=text).facts())
+    text = io.StringIO()
+    csv.writer(text, delimiter="\t").writerows([("subject", "relation", "object"), *rows])
+    read = records(opened(tmp_path_factory.getbasetemp(), facts=text.getvalue()).facts())
     assert [(fact.subject, fact.relation, fact.object) for fact in read if isinstance(fact, Fact)] == rows
 
 
@@ -308,3 +313,92 @@ def test_ids_are_no_names(tmp_path: Path) -> None:
     assert messages(source.facts()) == [
         "facts.tsv, line 2: Q142 and P36 are ids, not names; a table of ids is one for `facts`"
     ]
+
+
+TABLE = "subject,relation,object\n"
+DOUBLE_THEM = "text follows a closing quote; double the quotes within a cell"
+OTHER_BREAK = "an unquoted cell contains a line break unlike those of the file; quote the cell"
+
+
+def read_table(path: Path, content: str | bytes) -> list[str]:
+    """Return the rows of a table as the loader reads them: its facts and what it says of the others."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    rows = []
+    for place in open_source("table", table=path).facts():
+        fact = place.record
+        if isinstance(fact, Rejected):
+            rows.append(f"{place.line}: {fact.reason}{' BROKEN OFF' if fact.broken_off else ''}")
+        elif isinstance(fact, Fact):
+            rows.append(f"{place.line}: {fact.subject}/{fact.relation}/{fact.object}")
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (TABLE + '"A\nB",r,C\nD,r,"x,\n\ny,r,z\nlast"\nE,r,F\n', ["2: A B/r/C", "4: D/r/x, y,r,z last", "8: E/r/F"]),
+        ((TABLE + '"A\nB",r,C\nD,r,E').replace("\n", "\r\n"), ["2: A B/r/C", "4: D/r/E"]),
+        ((TABLE + '"A\nB",r,C\nD,r,E\n').replace("\n", "\r"), ["2: A B/r/C", "4: D/r/E"]),
+        (TABLE + '"a ""b"" c",r,"""d"""\n7" disc,r,E\n', ['2: a "b" c/r/"d"', '3: 7" disc/r/E']),
+        ("sep=;\nsubject;relation;object\nA;r;B,C\n", ["3: A/r/B,C"]),
+        ('"SEP=|"\r\nsubject|relation|object\r\nA|r|B\r\n', ["3: A/r/B"]),
+        ("\ufeffsep=\t\nsubject\trelation\tobject\nA\tr\tB\n", ["3: A/r/B"]),
+        ('"subject","relation","object"\n\n,,\nA,r,B\n', ["4: A/r/B"]),
+    ],
+)
+def test_table_is_read_as_spreadsheets_read_it(tmp_path: Path, content: str, rows: list[str]) -> None:
+    assert read_table(tmp_path / "t.csv", content) == rows
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_table_in_another_unicode_encoding_is_read(tmp_path: Path, encoding: str, packed: Any) -> None:
+    content = packed((TABLE + "Łódź,r,東京\n").encode(encoding))
+    assert read_table(tmp_path / "t.csv", content) == ["2: Łódź/r/東京"]
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        # A stray quote costs its own row alone, unless later lines may be in the same cell.
+        ('"A" b,r,C\nD,r,E\n', [f"2: not a row of the table: {DOUBLE_THEM}", "3: D/r/E"]),
+        ('"7" disc",r,C\nD,r,E\n', [f"2: not a row of the table: {DOUBLE_THEM}", "3: D/r/E"]),
+        (
+            '"A" b,r,"C\nd,r,e\nf",r,g\nD,r,E\n',
+            [f"2: not a row of the table (lines 2 to 4): {DOUBLE_THEM}", "5: D/r/E"],
+        ),
+        ("A\rB,r,C\nD,r,E\n", [f"2: not a row of the table: {OTHER_BREAK}", "3: D/r/E"]),
+        (
+            "A,r," + "b" * 200_000 + "\nD,r,E\n",
+            ["2: not a row of the table: a cell is longer than 131,072 characters", "3: D/r/E"],
+        ),
+    ],
+)
+def test_bad_row_of_table_is_rejected_with_its_lines(tmp_path: Path, content: str, rows: list[str]) -> None:
+    assert read_table(tmp_path / "t.csv", TABLE + content) == rows
+
+
+@pytest.mark.parametrize("rest", ["X,r,Y\n", "X,r,Y\n" * 100_000])
+def test_unclosed_quote_loses_the_rest_and_says_so(tmp_path: Path, rest: str) -> None:
+    first, second = read_table(tmp_path / "t.csv", f'{TABLE}A,r,B\n"C,r,D\n{rest}')
+    assert first == "2: A/r/B"
+    assert second.startswith("3: a quoted cell of this row is not closed")
+    assert second.endswith("all after it are lost BROKEN OFF")
+
+
+def test_damaged_utf16_is_a_file_that_breaks_off(tmp_path: Path) -> None:
+    (row,) = read_table(tmp_path / "t.csv", (TABLE + "A,r,B\n").encode("utf-16")[:-1])
+    assert row.startswith("2: the file breaks off: its utf-16 is damaged")
+    assert row.endswith("BROKEN OFF")
+
+
+def test_memory_for_a_table_does_not_grow_with_it(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    with table.open("w") as file:
+        file.write(TABLE)
+        file.writelines(f'"{number}\n{"x" * 50_000}",r,B\n' for number in range(600))
+    source = open_source("table", table=table)
+    tracemalloc.start()
+    assert sum(1 for _ in source.facts()) == 600
+    assert tracemalloc.get_traced_memory()[1] < table.stat().st_size / 2
+    tracemalloc.stop()

@@ -230,6 +230,47 @@ def test_languages_with_fallbacks(
     assert (france.label, france.aliases, france.description) == (label, names, description)
 
 
+@pytest.mark.parametrize(
+    ("languages", "label"),
+    [
+        (["de", "en"], "Kyjiw"),
+        (["fr", "en"], "Kyiv (mul)"),
+        (["fr", "mul", "en"], "Kyiv (mul)"),
+        (["fr", "en", "mul"], "Kyiv"),
+        (["de-at", "de"], "Kyjiw"),
+        (["fr-ca", "fr"], "Kyiv (mul)"),
+        (["de"], "Kyjiw"),
+        (["fr"], "Kyiv (mul)"),
+    ],
+)
+def test_mul_label_follows_the_first_language(tmp_path: Path, languages: list[str], label: str) -> None:
+    names = {"labels": terms(de="Kyjiw", en="Kyiv", mul="Kyiv (mul)"), "aliases": aliases(mul=["Kiew-Stadt"])}
+    path = tmp_path / "dump.json"
+    path.write_text(dump(entity("Q1899", **names)), encoding="utf-8")
+    (kyiv,) = records(open_source("wikidata", dump=path, languages=languages).entities())
+    assert (kyiv.label, kyiv.aliases[-1]) == (label, "Kiew-Stadt")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        '{"id": "Q777", "missing": ""}',
+        '{"id": "Q777", "missing": true}',
+        '{"entities": {"Q777": {"id": "Q777", "missing": ""}}}',
+        '{"id": "P777", "missing": ""}',
+        '{"id": "L777", "missing": ""}',
+        '{"type": "item", "id": "Q777", "missing": ""}',
+    ],
+)
+def test_deleted_entity_is_rejected(tmp_path: Path, record: str) -> None:
+    source = opened(tmp_path, record)
+    (reason,) = messages(source.entities())
+    assert reason.endswith("777: it is missing: deleted or never there")
+    assert records(source.relations()) == records(source.facts()) == []
+    # Not an entity of the selection.
+    assert messages(opened(tmp_path, record, ids=frozenset({"Q1"})).entities()) == []
+
+
 def test_filters(tmp_path: Path) -> None:
     text = dump(FRANCE, CAPITAL, PARIS)
     by_relation = opened(tmp_path, text, relations=frozenset({"P36"}))

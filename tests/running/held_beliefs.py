@@ -9,11 +9,13 @@ from kgprobe.graph.client import Graph
 from kgprobe.running.plan import plan_of
 from kgprobe.running.runs import get_run
 
+# Codes are the places of these words.
+CODES = ("not asked", "surely unknown", "leans unknown", "leans known", "surely known")
 PROPERTIES = ("alpha", "beta", "theta", "low", "high", "right", "wrong", "round")
 ON_FACTS = """
 MATCH (s:Entity)-[f:FACT]->(:Entity)
 RETURN f.id AS fact, f.alpha AS alpha, f.beta AS beta, f.theta AS theta, f.low AS low, f.high AS high, f.right AS right,
-       f.wrong AS wrong, f.round AS round, f.belief AS belief, f.asked AS asked
+       f.wrong AS wrong, f.round AS round, f.belief AS belief, f.asked AS asked, f.belief_code AS code
 """
 OF_RUN = """
 MATCH (:Run {id: $run})-[:BELIEVES]->(b:Belief)
@@ -25,7 +27,11 @@ RETURN b.fact AS fact, b.alpha AS alpha, b.beta AS beta, b.theta AS theta, b.low
 def on_facts(graph: Graph) -> dict[str, dict[str, Any]]:
     """Return the facts that hold a belief, with it."""
     rows = graph.query(ON_FACTS)
-    return {row["fact"]: row for row in rows if any(row[name] is not None for name in (*PROPERTIES, "belief", "asked"))}
+    return {
+        row["fact"]: row
+        for row in rows
+        if any(row[name] is not None for name in (*PROPERTIES, "belief", "asked", "code"))
+    }
 
 
 def assert_holds(graph: Graph, run: str, *, everywhere: bool = True) -> None:
@@ -38,6 +44,7 @@ def assert_holds(graph: Graph, run: str, *, everywhere: bool = True) -> None:
         asked = belief is not None and belief["right"] + belief["wrong"] > 0
         assert row["asked"] is asked
         assert row["belief"] == (belief["belief"] if asked else "not asked")
+        assert row["code"] == CODES.index(row["belief"])
         if belief is not None:
             assert [row[name] for name in PROPERTIES] == [belief[name] for name in PROPERTIES]
         else:

@@ -29,7 +29,7 @@ _PAGE = re.compile(rb"\s*<(?:!doctype|html)", re.IGNORECASE)
 _SHOWN_BYTES = 30
 
 
-class Counts(msgspec.Struct):
+class TokenCounts(msgspec.Struct):
     """Token counts of a request and of its answer."""
 
     prompt_tokens: int | None = None
@@ -61,7 +61,7 @@ class Completion:
     refusal: str
     finish_reason: str | None
     whole: str
-    counts: Counts
+    counts: TokenCounts
 
 
 class _Part(msgspec.Struct):
@@ -159,7 +159,7 @@ def _fault_of(error: Any) -> Fault:
     return Fault(f"the server reports an error in its answer: {shortened(str(message))}", limited=is_limit)
 
 
-def _chat_completion(message: _Message, finish_reason: str | None, counts: Counts) -> Completion | Fault:
+def _chat_completion(message: _Message, finish_reason: str | None, counts: TokenCounts) -> Completion | Fault:
     parts = message.content if isinstance(message.content, list) else ()
     text = message.content if isinstance(message.content, str) else ""
     text += "".join(part.text or "" for part in parts if part.type in _TEXT_TYPES)
@@ -182,9 +182,9 @@ def _thought(message: _Message, parts: Sequence[_Part]) -> str:
     return next((msgspec.json.encode(part.thinking).decode() for part in parts if part.thinking), "")
 
 
-def _counts_of(usage: Any) -> Counts:
+def _counts_of(usage: Any) -> TokenCounts:
     """Return the token counts of a response; empty if they are missing or unreadable."""
     try:
-        return msgspec.convert(usage or {}, Counts)
+        return msgspec.convert(usage or {}, TokenCounts)
     except msgspec.ValidationError:
-        return Counts()
+        return TokenCounts()
