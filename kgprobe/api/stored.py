@@ -216,12 +216,12 @@ def _newest_measurement(spec: str) -> Found:
     Raises:
         UnknownNameError: the model has none.
     """
-    newest, when, wanted = None, 0, absolute_spec(spec)
+    newest, when, own_spec = None, 0, absolute_spec(spec)
     for entry in _stored(KINDS[MEASUREMENT]):
         with suppress(KgprobeError, FileNotFoundError):
             described = read_settings(entry.folder).get("described") or {}
             time = (entry.folder / CONFIG).stat().st_mtime_ns
-            if described.get("model") == wanted and time > when:
+            if described.get("model") == own_spec and time > when:
                 newest, when = entry, time
     if newest is None:
         raise UnknownNameError(

@@ -50,6 +50,7 @@ def painted(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gr
 def begin(graph: Graph, run: str, started: str) -> None:
     its = PROPERTIES | {"id": run, "uid": "0" * 8, "started": started}
     graph.write("beliefs/begin_run", id=run, properties=its)
+    graph.query("MATCH (run:Run {id: $id}) SET run.round = 1", id=run)
 
 
 def believe(graph: Graph, run: str, facts: dict[str, float]) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
+from tests.models.api.fault_proxy import FaultProxy
 
 FEW = ["--limit", "8", "--distractors", "2", "--sentences", "1", "--as-of", "2024", "--json"]
 
@@ -66,9 +67,10 @@ def test_graph_picture_is_drawn_and_facts_are_printed(home: dict[str, str], tmp_
         assert (refused.returncode, refused.stdout, message in refused.stderr) == (2, "", True), refused.stderr
 
 
-def test_people_assess_questions_by_a_sheet(home: dict[str, str], model: str, tmp_path: Path) -> None:
-    asking = ["probe", "questions", "--model", model, "--name", "to-assess", "--limit", "6", "--answer-tokens", "4"]
-    succeed(*asking, "--as-of", "2024", "--json", **home)
+def test_people_assess_questions_by_a_sheet(home: dict[str, str], tmp_path: Path) -> None:
+    with FaultProxy(upstream=lambda _: "That would be Paris.") as proxy:
+        asking = ["probe", "questions", "--model", f"openai:m@{proxy.url}", "--name", "to-assess", "--limit", "6"]
+        succeed(*asking, "--as-of", "2024", "--json", **home)
     sheet = tmp_path / "sheet.csv"
     written = succeed("report", "sheet", "to-assess", "--output", str(sheet), "--per-kind", "2", "--json", **home)
     with open(sheet, encoding="utf-8", newline="") as file:

@@ -104,7 +104,10 @@ def require_next_tokens(
             token or the chat template use tokens beyond the embeddings or the output layer.
     """
     inputs = _vocabulary(model)
-    tokens = np.random.default_rng(2).integers(0, inputs, (_CAUSAL_ROWS, _CAUSAL_TOKENS))
+    context = getattr(model.config.get_text_config(), "max_position_embeddings", None) or 0
+    # XLNet has -1, for no limit.
+    length = min(_CAUSAL_TOKENS, context) if context > 0 else _CAUSAL_TOKENS
+    tokens = np.random.default_rng(2).integers(0, inputs, (_CAUSAL_ROWS, length))
     tokens[:, :-1] = tokens[0, :-1]
     logits = model(input_ids=on_device(model, tokens), use_cache=False).logits.float()
     _require_rows(tokenizer, leading, name, inputs, min(inputs, logits.shape[-1]))
