@@ -116,6 +116,8 @@ _UNIT = re.compile(
     r"|(?P<sign>[a-zµ]+)(?P<raised>[²³]|\^?[23]\b)|[a-zµ]+(?:[\s_-][a-z]+){0,2})",
     re.IGNORECASE,
 )
+# Units in labels of values are in lower case; *8 Mile* is a title.
+_TITLE = re.compile(r"\b(?!Celsius|Fahrenheit)[A-Z][a-z]{3,}")
 # pint would read prefixes and symbols into most short words.
 _SHORTEST_WORD = 4
 
@@ -173,17 +175,17 @@ def values_in(text: str) -> list[StatedValue]:
 
 @lru_cache(maxsize=100_000)
 def as_value(name: str) -> StatedValue | None:
-    """Return the value that a name states; None if it is another name, or a value in words.
+    """Return the value that a name states; None if it is another name, such as a title, or a value in words.
 
-    >>> as_value("78782 square kilometres").number, as_value("Apollo 11")
-    (78782.0, None)
+    >>> as_value("78782 square kilometres").number, as_value("Apollo 11"), as_value("50 Cent")
+    (78782.0, None, None)
     """
     if not any(map(str.isdigit, name)):
         return None
     values = values_in(name)
     if len(values) != 1 or name[: values[0].start].strip() or name[values[0].end :].strip():
         return None
-    return values[0]
+    return None if values[0].unit and _TITLE.search(name) else values[0]
 
 
 def compare(stated: StatedValue, target: StatedValue, tolerance: float | None = None) -> Agreement:

@@ -11,6 +11,7 @@ from kgprobe.verbalize.answers import named_in, near_values
 from kgprobe.verbalize.values import Agreement, as_value, compare, values_in
 
 SPELLINGS = Path(__file__).parent.parent / "data" / "value_spellings.tsv"
+TITLES = ("50 Cent", "8 Mile", "21 Grams", "127 Hours")
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 
 
@@ -68,7 +69,7 @@ def test_tolerance_is_relative_and_ten_times_is_near(tolerance: float, expected:
 
 
 @pytest.mark.parametrize(
-    "name", ["Apollo 11", "12 Angry Men", "May", "Seven", "Route 66", "2001: A Space Odyssey", "C5", ""]
+    "name", ["Apollo 11", "12 Angry Men", "May", "Seven", "Route 66", "2001: A Space Odyssey", "C5", "", *TITLES]
 )
 def test_name_that_is_more_than_a_value_is_no_value(name: str) -> None:
     assert as_value(name) is None

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -19,7 +19,6 @@ from kgprobe.models.generating.thinking import Split, split_thought
 # Larger counts are errors.
 MOST_TOKENS = 2_000_000
 
-T = TypeVar("T")
 # Types of the parts of a content that are text.
 _TEXT_TYPES = ("text", "output_text")
 _RATE_LIMIT = 429
