@@ -42,7 +42,14 @@ def plain_name(name: str) -> str:
 
 def name_key(name: str) -> str:
     """Return a text that is equal for names that differ only in case or print alike."""
-    return unicodedata.normalize("NFC", plain_name(name).casefold())
+    folded = plain_name(name).casefold()
+    return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
+
+
+def share_name(names: Iterable[str], others: Iterable[str]) -> bool:
+    """Return True if two entities have a name in common that is not white space, by :func:`name_key`."""
+    keys = set(filter(str.strip, map(name_key, names)))
+    return not keys.isdisjoint(map(name_key, others))
 
 
 def tidy(text: str) -> str:
