@@ -153,6 +153,11 @@ class Messages:
         self._around: dict[int, list[int]] = {}
 
     @property
+    def positions(self) -> Positions:
+        """Positions of the answered facts by slot."""
+        return self._position[: self.answered]
+
+    @property
     def answers(self) -> Floats:
         """Number of answers by slot."""
         return self._counts[: self.answered, 1]
