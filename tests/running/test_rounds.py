@@ -216,12 +216,18 @@ def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: 
 BY_INDEPENDENT = [sampling for sampling in SAMPLING_RULES if "independent" in learners_for(sampling)]
 
 
+QUICK = [("hierarchical", "information"), ("propagation", "thompson"), ("independent", "thompson")]
+
+
 @pytest.mark.parametrize(
     ("learner", "sampling"),
     [
-        *slow_except([("hierarchical", sampling) for sampling in SAMPLING_RULES], [("hierarchical", "information")]),
-        ("propagation", "thompson"),
-        *slow_except([("independent", sampling) for sampling in BY_INDEPENDENT], [("independent", "thompson")]),
+        pytest.param(learner, sampling, marks=() if (learner, sampling) in QUICK else pytest.mark.slow)
+        for learner, sampling in [
+            *[("hierarchical", sampling) for sampling in SAMPLING_RULES],
+            ("propagation", "thompson"),
+            *[("independent", sampling) for sampling in BY_INDEPENDENT],
+        ]
     ],
 )
 def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:
