@@ -138,12 +138,13 @@ SERVER_PHASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "phases"),
     [
         ("arcadedb", SERVER_PHASES[:1]),
-        pytest.param("arcadedb", SERVER_PHASES[1:], marks=pytest.mark.slow),
-        pytest.param("neo4j", SERVER_PHASES[:1], marks=pytest.mark.slow),
+        ("arcadedb", SERVER_PHASES[1:]),
+        ("neo4j", SERVER_PHASES[:1]),
     ],
 )
 def test_run_whose_server_is_killed_counts_each_answer_once(

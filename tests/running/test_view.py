@@ -123,6 +123,7 @@ def test_round_in_view_updates_unasked_neighbours(loaded: Graph, monkeypatch: py
     assert len(theta) == 3
 
 
+@pytest.mark.slow
 def test_run_out_of_view_leaves_facts_alone(loaded: Graph) -> None:
     run_rounds(loaded, "hidden", shown=False)
     assert on_facts(loaded) == {}
@@ -132,7 +133,7 @@ def test_run_out_of_view_leaves_facts_alone(loaded: Graph) -> None:
     assert on_facts(loaded) == before
 
 
-@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("steps", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int) -> None:
     run_rounds(loaded, "first", learner="propagation")
     run_rounds(loaded, "second", shown=False, seed=6)
@@ -268,6 +269,7 @@ def test_run_shown_after_a_load_agrees_in_all_views(graph: Graph, monkeypatch: p
     assert_finished(graph, "run")
 
 
+@pytest.mark.slow
 def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     complete = on_facts(loaded)
@@ -285,6 +287,7 @@ def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     assert_holds(loaded, "second")
 
 
+@pytest.mark.slow
 def test_run_deleted_by_hand_leaves_no_beliefs(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     run_rounds(loaded, "second", shown=False, seed=6)
@@ -297,6 +300,7 @@ def test_run_deleted_by_hand_leaves_no_beliefs(loaded: Graph) -> None:
     assert_holds(loaded, "second")
 
 
+@pytest.mark.slow
 def test_two_processes_that_change_the_view_never_mix_beliefs(loaded: Graph) -> None:
     names = ("first", "second", "third")
     for seed, name in enumerate(names):
@@ -322,7 +326,7 @@ def test_two_processes_that_change_the_view_never_mix_beliefs(loaded: Graph) -> 
         assert_holds(loaded, in_view["run"])
 
 
-@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("earlier", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_run_begun_at_the_same_moment_continues_out_of_view(
     loaded: Graph, earlier: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -362,6 +366,7 @@ def test_run_that_loses_the_view_reports_it(loaded: Graph, capsys: pytest.Captur
     assert_holds(loaded, "other")
 
 
+@pytest.mark.slow
 def test_show_that_loses_the_view_fails(loaded: Graph) -> None:
     run_rounds(loaded, "run", shown=False)
     run_rounds(loaded, "other", shown=False, seed=6)
