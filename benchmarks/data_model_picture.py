@@ -91,8 +91,8 @@ NODES = (
     ),
     Node(":Belief", ("alpha, beta, theta, low, high,", "right, wrong, question"), 355, 275, 230, "asked"),
     Node(":Run", ("model, probe, config, round",), 355, 440, 230, "asked"),
-    Node(":Effect", ("what a run has learned of a", "relation, an entity, popularity"), 40, 430, 220, "asked"),
-    Node(":JudgedGraph", ("a graph that a judge", "went through"), 670, 430, 230, "asked"),
+    Node(":KgprobeEffect", ("what a run has learned of a", "relation, an entity, popularity"), 40, 430, 220, "asked"),
+    Node(":KgprobeJudgedGraph", ("a graph that a judge", "went through"), 670, 430, 230, "asked"),
 )
 EDGES = (
     Edge(
@@ -113,7 +113,7 @@ EDGES = (
     Edge("INSTANCE_OF", "M 150 126 L 150 242", 150, 190),
     Edge("OBJECT_OF", "M 785 143 L 785 242", 785, 200),
     Edge("JUDGED", "M 785 430 L 785 341", 785, 390),
-    Edge("", "M 400 275 L 250 134", 0, 0, kind="named"),
+    Edge("ABOUT", "M 400 275 L 250 134", 320, 213),
     Edge("", "M 540 275 L 690 151", 0, 0, kind="named"),
     Edge("", "M 585 305 L 662 300", 0, 0, kind="named"),
     Edge("BELIEVES", "M 470 440 L 470 349", 470, 395),

@@ -3,6 +3,6 @@
 // / variance, is stored with the run, and is added to it.
 // $run, $rows: [{id: 'RUN/KIND/ID', kind: mean, popularity, relation or entity, of: an id, precision, shift}] -> no rows
 UNWIND $rows AS row
-MERGE (effect:Effect {id: row.id})
+MERGE (effect:KgprobeEffect {id: row.id})
 ON CREATE SET effect.run = $run, effect.kind = row.kind, effect.of = row.of
 SET effect.precision = row.precision, effect.shift = row.shift

@@ -1,4 +1,4 @@
 // Mark an import as finished, like a load.
 // $id -> no rows
-MATCH (load:Load {id: $id})
+MATCH (load:KgprobeLoad {id: $id})
 SET load.stage = 'facts', load.finished = true

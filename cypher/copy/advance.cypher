@@ -1,4 +1,4 @@
 // Store the progress of a copy.
 // $of: state of the original graph, $stage, $position -> no rows
-MERGE (copy:Copy {id: 'copy'})
+MERGE (copy:KgprobeCopy {id: 'copy'})
 SET copy.of = $of, copy.stage = $stage, copy.position = $position

@@ -1,4 +1,4 @@
 // Mark a copy as finished.
 // no parameters -> no rows
-MATCH (copy:Copy)
+MATCH (copy:KgprobeCopy)
 DELETE copy

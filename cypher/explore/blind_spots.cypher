@@ -12,7 +12,7 @@ WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun
 ORDER BY begun.started DESC, begun.id DESC
 LIMIT 1
-MATCH (effect:Effect)
+MATCH (effect:KgprobeEffect)
 WHERE effect.run = begun.id AND effect.kind = 'entity'
 WITH begun, effect, effect.shift / (1 / begun.variance_entity + effect.precision) AS hardness
 ORDER BY hardness DESC, effect.of
@@ -25,11 +25,11 @@ WITH DISTINCT begun, f
 WHERE f.relation IN begun.relations AND coalesce(f.from, begun.as_of) <= begun.as_of AND coalesce(f.until, begun.as_of) >= begun.as_of
 WITH begun, f, startNode(f) AS s, endNode(f) AS o
 WHERE s.label <> '' AND o.label <> '' AND NOT EXISTS { MATCH (:Belief {id: begun.id + '/' + f.id}) }
-OPTIONAL MATCH (mean:Effect {id: begun.id + '/mean/'})
-OPTIONAL MATCH (weight:Effect {id: begun.id + '/popularity/'})
-OPTIONAL MATCH (related:Effect {id: begun.id + '/relation/' + f.relation})
-OPTIONAL MATCH (subjects:Effect {id: begun.id + '/entity/' + s.id})
-OPTIONAL MATCH (objects:Effect {id: begun.id + '/entity/' + o.id})
+OPTIONAL MATCH (mean:KgprobeEffect {id: begun.id + '/mean/'})
+OPTIONAL MATCH (weight:KgprobeEffect {id: begun.id + '/popularity/'})
+OPTIONAL MATCH (related:KgprobeEffect {id: begun.id + '/relation/' + f.relation})
+OPTIONAL MATCH (subjects:KgprobeEffect {id: begun.id + '/entity/' + s.id})
+OPTIONAL MATCH (objects:KgprobeEffect {id: begun.id + '/entity/' + o.id})
 WITH begun, f, s, o, [p IN [s.popularity, o.popularity] WHERE p IS NOT NULL | log(1.0 + p)] AS popular,
      1 / begun.variance_mean + coalesce(mean.precision, 0.0) AS mean_precision, coalesce(mean.shift, 0.0) AS mean_shift,
      1 / begun.variance_popularity + coalesce(weight.precision, 0.0) AS weight_precision,

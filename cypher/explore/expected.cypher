@@ -29,11 +29,11 @@ MATCH (e)-[f:FACT]-(:Entity)
 WITH begun, f, min(e.id) AS entity
 WITH begun, f, entity, startNode(f) AS s, endNode(f) AS o
 OPTIONAL MATCH (belief:Belief {id: begun.id + '/' + f.id})
-OPTIONAL MATCH (mean:Effect {id: begun.id + '/mean/'})
-OPTIONAL MATCH (weight:Effect {id: begun.id + '/popularity/'})
-OPTIONAL MATCH (related:Effect {id: begun.id + '/relation/' + f.relation})
-OPTIONAL MATCH (subjects:Effect {id: begun.id + '/entity/' + s.id})
-OPTIONAL MATCH (objects:Effect {id: begun.id + '/entity/' + o.id})
+OPTIONAL MATCH (mean:KgprobeEffect {id: begun.id + '/mean/'})
+OPTIONAL MATCH (weight:KgprobeEffect {id: begun.id + '/popularity/'})
+OPTIONAL MATCH (related:KgprobeEffect {id: begun.id + '/relation/' + f.relation})
+OPTIONAL MATCH (subjects:KgprobeEffect {id: begun.id + '/entity/' + s.id})
+OPTIONAL MATCH (objects:KgprobeEffect {id: begun.id + '/entity/' + o.id})
 WITH begun, f, entity, s, o, belief, [p IN [s.popularity, o.popularity] WHERE p IS NOT NULL | log(1.0 + p)] AS popular,
      1 / begun.variance_mean + coalesce(mean.precision, 0.0) AS mean_precision, coalesce(mean.shift, 0.0) AS mean_shift,
      1 / begun.variance_popularity + coalesce(weight.precision, 0.0) AS weight_precision,

@@ -6,7 +6,7 @@
 // $judged_graph: id of a judged graph, null for all
 //   -> judged_graph, model, relation, relation_label, facts, correct, correct_low, correct_high, truthful, informative,
 //      kept: time of the judging
-MATCH (found:JudgedGraph)-[judged:JUDGED]->(relation:Relation)
+MATCH (found:KgprobeJudgedGraph)-[judged:JUDGED]->(relation:Relation)
 WHERE $judged_graph IS NULL OR found.id = $judged_graph
 RETURN found.id AS judged_graph, found.model AS model, relation.id AS relation, relation.label AS relation_label,
        judged.facts AS facts, judged.correct AS correct, judged.correct_low AS correct_low,

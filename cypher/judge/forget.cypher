@@ -1,4 +1,4 @@
 // Delete the figures of a judged graph.
 // $id -> no rows
-MATCH (judged_graph:JudgedGraph {id: $id})
+MATCH (judged_graph:KgprobeJudgedGraph {id: $id})
 DETACH DELETE judged_graph

@@ -1,6 +1,6 @@
 // Store the figures of a judged graph: of the whole graph at its node, of each relation at an edge to it.
 // $id, $properties, $rows: [{relation, properties}] -> no rows
-MERGE (judged_graph:JudgedGraph {id: $id})
+MERGE (judged_graph:KgprobeJudgedGraph {id: $id})
 SET judged_graph += $properties
 WITH judged_graph
 UNWIND $rows AS row

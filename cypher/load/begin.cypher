@@ -1,11 +1,11 @@
 // Begin a load, or return the position of an interrupted one; a finished load begins again. The first load sets the graph's uid,
 // which distinguishes it from a copy with the same loads.
 // $id, $source, $uid -> stage, position
-MERGE (counter:Counter {id: 'entities'})
+MERGE (counter:KgprobeCounter {id: 'entities'})
 SET counter.uid = coalesce(counter.uid, $uid)
-MERGE (load:Load {id: $id})
+MERGE (load:KgprobeLoad {id: $id})
 SET load.source = $source
-SET load.stage = CASE WHEN load.finished = false THEN load.stage ELSE 'relations' END,
+SET load.stage = CASE WHEN load.finished = false THEN load.stage ELSE 'entities' END,
     load.position = CASE WHEN load.finished = false THEN load.position ELSE 0 END
 SET load.finished = false
 RETURN load.stage AS stage, load.position AS position

@@ -3,7 +3,7 @@
 // $load, $rows: [{index, id, line, properties}]
 //   -> duplicates: [{id, before}] with their first line; standing: [id] of existing entities with the same types; retyped: [{id,
 //      types}] with the former types of existing entities with other types
-MERGE (counter:Counter {id: 'entities'})
+MERGE (counter:KgprobeCounter {id: 'entities'})
 SET counter.next = coalesce(counter.next, 0)
 WITH counter, counter.next AS base
 UNWIND $rows AS row

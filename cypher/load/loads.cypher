@@ -1,5 +1,5 @@
 // Loads of the graph.
 // no parameters -> id, source, finished
-MATCH (load:Load)
+MATCH (load:KgprobeLoad)
 RETURN load.id AS id, load.source AS source, load.finished AS finished
 ORDER BY id

@@ -1,5 +1,5 @@
-// Number of loads of kgprobe in a graph: 0 in a user's graph. Reads the nodes Load.
+// Number of loads of kgprobe in a graph: 0 in a user's graph. Reads the nodes KgprobeLoad.
 // no parameters -> loads
-MATCH (load:Load)
+MATCH (load:KgprobeLoad)
 WHERE load.stage IN ['relations', 'entities', 'facts'] AND load.finished IS NOT NULL
 RETURN count(load) AS loads

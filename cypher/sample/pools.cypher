@@ -2,7 +2,7 @@
 // $rows: [{subject, fact}]
 //   -> fact, types: [{id, size}], datatype: of a literal, else empty, relation: {id, size}, total: upper bound of the entities'
 //      numbers
-MATCH (counter:Counter {id: 'entities'})
+MATCH (counter:KgprobeCounter {id: 'entities'})
 WITH counter.next AS total
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)

@@ -1,6 +1,6 @@
 // Pools of replacements of each fact's subject: the subject's types, or its relation if it has none.
 // $rows: [{subject, fact}] -> fact, types: [{id, size}], relation, total: upper bound of the entities' numbers
-MATCH (counter:Counter {id: 'entities'})
+MATCH (counter:KgprobeCounter {id: 'entities'})
 WITH counter.next AS total
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->()

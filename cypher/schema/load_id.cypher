@@ -1,3 +1,3 @@
 // Unique id of a load, with an index.
 // no parameters -> no rows
-CREATE CONSTRAINT load_id IF NOT EXISTS FOR (load:Load) REQUIRE load.id IS UNIQUE
+CREATE CONSTRAINT load_id IF NOT EXISTS FOR (load:KgprobeLoad) REQUIRE load.id IS UNIQUE

@@ -1,7 +1,7 @@
 // Bring a run into view, unless facts still hold the beliefs of another. The counter is written to lock it: changes of the view wait
 // for each other.
 // $run, $graph: state of the graph -> run
-MATCH (counter:Counter {id: 'entities'})
+MATCH (counter:KgprobeCounter {id: 'entities'})
 SET counter.views = coalesce(counter.views, 0) + 1
 WITH counter
 OPTIONAL MATCH (run:Run)

@@ -1,7 +1,7 @@
 // Remove the beliefs from the facts of some subjects, by their numbers, unless a run is in view. The counter is written to lock it:
 // changes of the view wait for each other.
 // $from, $to: numbers of entities, the last one excluded -> cleared: number of facts
-MATCH (counter:Counter {id: 'entities'})
+MATCH (counter:KgprobeCounter {id: 'entities'})
 SET counter.views = coalesce(counter.views, 0) + 1
 WITH counter
 WHERE NOT EXISTS { MATCH (run:Run) WHERE run.inView }

@@ -1,6 +1,6 @@
 // Record that no fact holds a belief. The counter is written to lock it: changes of the view wait for each other.
 // no parameters -> no rows
-MATCH (counter:Counter {id: 'entities'})
+MATCH (counter:KgprobeCounter {id: 'entities'})
 SET counter.views = coalesce(counter.views, 0) + 1
 WITH counter
 MATCH (run:Run)

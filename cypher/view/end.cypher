@@ -1,7 +1,7 @@
 // Take the run in view out of view, before its beliefs are removed from the facts: its rounds no longer write them. The counter is
 // written to lock it: changes of the view wait for each other.
 // no parameters -> no rows
-MATCH (counter:Counter {id: 'entities'})
+MATCH (counter:KgprobeCounter {id: 'entities'})
 SET counter.views = coalesce(counter.views, 0) + 1
 WITH counter
 MATCH (run:Run)

@@ -169,8 +169,8 @@ def judge_graph(
         options: see :class:`~kgprobe.judge.JudgedGraphOptions`.
 
     Returns:
-        Progress; when all facts are judged, also the figures. The graph stores a summary: a ``(:JudgedGraph)`` with
-        ``JUDGED`` relationships to relations.
+        Progress; when all facts are judged, also the figures. The graph stores a summary: a
+        ``(:KgprobeJudgedGraph)`` with ``JUDGED`` relationships to relations.
 
     Raises:
         UnknownNameError: no such relation, or one without templates.

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, Session
-from neo4j.exceptions import ConstraintError
+from neo4j.exceptions import ConstraintError, Neo4jError
 
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.driver import MESSAGE_BYTES, answers, encoded_bytes, explained, make_driver, showing_the_place
@@ -171,13 +171,16 @@ class Graph:
 
         Args:
             work: runs the queries. It may be called more than once: transactions are retried after transient errors,
-                and after another transaction has created a node with the same unique property.
+                after another transaction has created a node with the same unique property, and after it has deleted a
+                node that this one writes.
         """
         for _ in range(_CONFLICT_RETRIES):
             try:
                 return self._transaction(work)
             except KgprobeError as error:  # noqa: PERF203  (the server takes longer)
-                if not isinstance(error.__cause__, ConstraintError):
+                cause = error.__cause__
+                deleted = isinstance(cause, Neo4jError) and cause.code == "Neo.ClientError.Statement.EntityNotFound"
+                if not deleted and not isinstance(cause, ConstraintError):
                     raise
         return self._transaction(work)
 

@@ -18,15 +18,15 @@ _NODES: dict[tuple[str, ...], str] = {
     ("Relation",): "copy/relation",
     ("Run",): "copy/run",
     ("Belief",): "copy/belief",
-    ("Effect",): "copy/effect",
-    ("Load",): "copy/load",
-    ("JudgedGraph",): "copy/judged_graph",
-    ("Counter",): "copy/counter",
+    ("KgprobeEffect",): "copy/effect",
+    ("KgprobeLoad",): "copy/load",
+    ("KgprobeJudgedGraph",): "copy/judged_graph",
+    ("KgprobeCounter",): "copy/counter",
     ("Entity", "Type"): "copy/type",
     ("Entity", "Literal"): "copy/literal",
     ("Entity", "Literal", "Type"): "copy/literal_type",
 }
-_RELATIONSHIPS = ("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "BELIEVES")
+_RELATIONSHIPS = ("FACT", "INSTANCE_OF", "OBJECT_OF", "JUDGED", "BELIEVES", "ABOUT")
 
 # Maximum number of rows of a transaction.
 _AT_ONCE = 5_000

@@ -5,7 +5,8 @@ The embedded engine does not answer messages above 16 MiB, without an error.
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+import ssl
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -74,8 +75,8 @@ def explained(endpoint: Endpoint) -> Iterator[None]:
             f"Set {endpoint.prefix}_USER and {endpoint.prefix}_PASSWORD."
         ) from error
     except (bolt.ServiceUnavailable, bolt.SessionExpired, bolt.ConnectionAcquisitionTimeoutError) as error:
-        if full := _full_disk(endpoint):
-            raise KgprobeError(full) from error
+        if fault := _full_disk(endpoint) or _tls_fault(endpoint.address, error):
+            raise KgprobeError(fault) from error
         raise KgprobeError(
             f"{endpoint.address} does not answer: {_first_line(error)}. Check that the graph server is running there."
         ) from error
@@ -90,6 +91,38 @@ def explained(endpoint: Endpoint) -> Iterator[None]:
 
 def _full_disk(endpoint: Endpoint) -> str | None:
     return disk_is_full(endpoint.folder) if endpoint.folder else None
+
+
+def _tls_fault(address: str, error: BaseException) -> str | None:
+    """Return the reason, with a remedy, for which an encrypted connection failed; None for other failures."""
+    scheme, _, place = address.partition("://")
+    protocol, _, encryption = scheme.partition("+")
+    if not encryption:
+        return None
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            fault = cause.verify_message.rstrip(".")
+            return (
+                f"The certificate of {address} cannot be verified: {fault}. Set SSL_CERT_FILE"
+                " to a file with the certificate of its authority, or give the host name in the certificate. In a"
+                f" network that you trust, {protocol}+ssc://{place} encrypts without verification."
+            )
+    if any(isinstance(cause, ssl.SSLError | ConnectionResetError) for cause in causes):
+        return (
+            f"{address} does not answer an encrypted connection. If the server has no certificate, give"
+            f" {protocol}://{place}."
+        )
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error, its causes, and the members of groups among them."""
+    yield error
+    members: Sequence[BaseException] = getattr(error, "exceptions", ())
+    for cause in (error.__cause__, *members):
+        if cause is not None:
+            yield from _causes(cause)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,6 +1,6 @@
-"""Load relations, entities and facts into the graph: in batches, idempotent, resumable, in bounded memory.
+"""Load entities, relations and facts into the graph: in batches, idempotent, resumable, in bounded memory.
 
-Each batch is one transaction that also advances the ``Load`` node, so that a killed load continues where it was
+Each batch is one transaction that also advances the ``KgprobeLoad`` node, so that a killed load continues where it was
 interrupted. While the engine writes a batch, the next one is read and converted to rows. At the end, facts get the
 labels of their relations, which Neo4j Browser shows as captions of edges.
 """
@@ -119,7 +119,7 @@ def load(
             f"{source.name} was imported into this graph, but the import is not finished: complete it with"
             " --finish-import, in Python kgprobe.finish_bulk."
         )
-    report = LoadCounts(resumed=state["stage"] != "relations" or state["position"] > 0)
+    report = LoadCounts(resumed=state["stage"] != STAGES[0] or state["position"] > 0)
     relations: set[str] = set()
     labels: dict[str, str] = {}
     for stage in STAGES[STAGES.index(state["stage"]) :]:
@@ -170,6 +170,8 @@ def _write_batch(
     position = 0 if next_stage != stage else batch.position
     transaction.run("load/advance", id=source.fingerprint, stage=next_stage, position=position, finished=finished)
     written = write(transaction)
+    if stage == "entities" and next_stage != stage:
+        transaction.run("load/bookkeeping", id=source.fingerprint)
     if strict and written.problems:
         raise KgprobeError(problem_message(written.problems[0], source))
     return written

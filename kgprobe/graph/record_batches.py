@@ -23,7 +23,8 @@ from kgprobe.sources.values import plain_name
 
 T = TypeVar("T")
 
-STAGES = ("relations", "entities", "facts")
+# Entities first: Neo4j lists nodes in the order of their creation.
+STAGES = ("entities", "relations", "facts")
 
 # Limits of a batch and of a record. A batch and one more record together fit into a message.
 BATCH_RECORDS = 10_000

@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -118,8 +119,8 @@ def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
 
 
 def stored_nodes(graph: Graph) -> Iterator[Row]:
-    """Yield ``{labels, properties}`` of all nodes, with sorted labels, except paint and labels of types."""
-    for row in graph.stream("copy/nodes"):
+    """Yield ``{labels, properties}`` of all nodes, entities first, sorted labels; without paint and labels of types."""
+    for row in chain(graph.stream("copy/entities"), graph.stream("copy/nodes")):
         properties = {name: value for name, value in row["properties"].items() if name not in _FOR_BROWSER}
         yield {"labels": _stored_labels(row["labels"]), "properties": properties}
 

@@ -16,7 +16,7 @@ from kgprobe.progress import OnProgress, no_progress
 # Labels that kgprobe writes.
 _RESERVED = frozenset(
     {
-        *("Entity", "Literal", "Type", "Relation", "Run", "Belief", "Effect", "JudgedGraph", "Load", "Counter", "Copy"),
+        *("Entity", "Literal", "Type", "Relation", "Run", "Belief"),
         *("MostlyKnown", "HalfKnown", "MostlyUnknown"),
     }
 )
@@ -126,4 +126,4 @@ def label_of(name: str) -> str:
     label = "".join(word[:1].upper() + word[1:] for word in words)[:60]
     if not label or label[0].isdigit():
         label = f"T{label}"
-    return f"{label}OfEntity" if label in _RESERVED else label
+    return f"{label}OfEntity" if label in _RESERVED or label.startswith("Kgprobe") else label

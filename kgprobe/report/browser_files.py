@@ -32,10 +32,11 @@ relationship.FACT {
   caption: "";
 }
 """
-# Colours of entities by their painted label, and by their type in the order of size; from the palette of Okabe and Ito,
-# darkened for white captions.
+# Colours of entities by their painted label, from the palette of Okabe and Ito, darkened for white captions.
 _SHARES = {"MostlyKnown": "#0b4f77", "HalfKnown": "#6a4c85", "MostlyUnknown": "#a34700"}
-_TYPES = ("#2f5d8a", "#1f6f5c", "#7a5c00", "#7d3c6b", "#8a3b12", "#3d6b99", "#4f6b1f", "#5b4b8a", "#6b4423", "#2a6b77")
+# Colours of entities by their type in the order of size: light ones, so that none looks like a belief.
+_TYPES = ("#f0cca8", "#ccccfc", "#9cb46c", "#c0fcfc", "#fca8e4", "#f09090", "#90fccc", "#fcfca8", "#00c0b4", "#00d8fc")
+_LIGHT, _DARK = "#ffffff", "#2a3340"
 _PARAMETERS = re.compile(r"^For Neo4j Browser: (:params \{.*\})$", re.MULTILINE)
 # Lines of a query's comment with its parameters, which the guide shows separately.
 _CALLED = re.compile(r"^(For Neo4j Browser|Unless given): .*\n?", re.MULTILINE)
@@ -90,8 +91,8 @@ def browser_files(base: str, labels: Sequence[str] = ()) -> dict[str, bytes]:
         archive=base + FAVOURITES,
     )
     # Later rules have precedence: the share of known facts is more than a type.
-    of_types = zip(labels, cycle(_TYPES))
-    style += "".join(_node_style(label, colour) for label, colour in (*of_types, *_SHARES.items()))
+    style += "".join(_node_style(label, colour, _DARK) for label, colour in zip(labels, cycle(_TYPES), strict=False))
+    style += "".join(_node_style(label, colour, _LIGHT) for label, colour in _SHARES.items())
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for query in browser_queries():
@@ -107,8 +108,8 @@ def browser_files(base: str, labels: Sequence[str] = ()) -> dict[str, bytes]:
     }
 
 
-def _node_style(label: str, colour: str) -> str:
-    return f"\nnode.{label} {{\n  color: {colour};\n  border-color: #222b36;\n  text-color-internal: #ffffff;\n}}\n"
+def _node_style(label: str, colour: str, caption: str) -> str:
+    return f"\nnode.{label} {{\n  color: {colour};\n  border-color: #222b36;\n  text-color-internal: {caption};\n}}\n"
 
 
 def _browser_query(query: Query) -> BrowserQuery:

@@ -165,7 +165,7 @@ def apply_round(
 
 
 def write_beliefs(transaction: Transaction, run: str, beliefs: Sequence[Row], *, on_facts: bool) -> None:
-    """Write the summaries of beliefs, and the same numbers onto their facts.
+    """Write the summaries of beliefs, and the same numbers onto their facts, whose subjects they are tied to.
 
     Args:
         run: id of the run.
@@ -178,6 +178,7 @@ def write_beliefs(transaction: Transaction, run: str, beliefs: Sequence[Row], *,
     if on_facts:
         for part in view_rows(beliefs, summaries):
             transaction.run("view/facts", rows=part)
+        transaction.run("view/about", run=run, facts=[belief["fact"] for belief in beliefs])
 
 
 def _row(outcome: Outcome, chance: float | None) -> Row:

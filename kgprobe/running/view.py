@@ -66,6 +66,8 @@ def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
     for start in range(0, size, _ENTITIES):
         cleared += graph.write("view/clear", **{"from": start, "to": min(start + _ENTITIES, size)})[0]["cleared"]
         on_view(REMOVING, min(start + _ENTITIES, size), size)
+    while graph.write("view/clear_about", size=_FACTS)[0]["cleared"]:
+        pass
     graph.write("view/cleared")
     return cleared
 
@@ -98,12 +100,16 @@ def write_view(
         end = min(start + _FACTS, count)
         beliefs = _with_own_answers(learner.beliefs(order[start:end]), own)
         parts = list(view_rows(beliefs, summarize(beliefs)))
+        stored = [belief["fact"] for belief in beliefs if belief["fact"] in own]
 
-        def work(transaction: Transaction, parts: list[list[Row]] = parts, end: int = end) -> bool:
+        def work(
+            transaction: Transaction, parts: list[list[Row]] = parts, stored: list[str] = stored, end: int = end
+        ) -> bool:
             in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number, graph=state))
             if in_view:
                 for rows in parts:
                     transaction.run("view/facts", rows=rows)
+                transaction.run("view/about", run=run, facts=stored)
             return in_view
 
         if not graph.transaction(work):

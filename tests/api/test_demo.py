@@ -30,7 +30,7 @@ def test_graph_that_holds_something_else_is_refused(graph: Graph, address: str) 
     before = graph.query("MATCH (n) RETURN count(n) AS n").to_frame()
     with pytest.raises(ArgumentError, match=r"`graph` has .*; expected an empty graph, or one with only the example"):
         kgprobe.run_demo(address)
-    graph.query("MATCH (load:Load) DELETE load")
+    graph.query("MATCH (load:KgprobeLoad) DELETE load")
     with pytest.raises(ArgumentError, match="data that kgprobe has not loaded"):
         kgprobe.run_demo(address)
     after = graph.query("MATCH (n) RETURN count(n) AS n").to_frame()

@@ -217,7 +217,7 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
     assert deleted.stdout == f"Deleted the {kind} {name}.\n"
     assert not row.folder.exists()
     assert kgprobe.list_results(example_graph, kinds=[kind]).results == []
-    assert example_graph.query("MATCH (n:JudgedGraph|Belief) RETURN n").rows == ()
+    assert example_graph.query("MATCH (n:KgprobeJudgedGraph|Belief) RETURN n").rows == ()
     with pytest.raises(UnknownNameError):
         kgprobe.delete(name, example_graph)
 

@@ -31,7 +31,7 @@ def test_picture_shows_labels_and_types_of_queries() -> None:
         if path.parent.name != "copy"
     )
     labels = {label for node in NODES for label in re.findall(r":([A-Z]\w+)", " ".join((node.label, *node.about)))}
-    own = {"Counter", "Load"}
+    own = {"KgprobeCounter", "KgprobeLoad"}
     assert labels | own == set(re.findall(r"(?:MERGE|CREATE) \(\w+:([A-Z][A-Za-z]+)", written)) | {"Literal", "Type"}
     types = {name for edge in EDGES for name in edge.name.split(" · ") if name}
     assert types == set(re.findall(r"(?:MERGE|CREATE) \(\w+\)-\[\w*:([A-Z_]+)", written))

@@ -1,6 +1,7 @@
 """``kgprobe graph browser``, and what it gives to Neo4j Browser, in a real web browser."""
 
 import html
+import math
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import mul
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query, query_names
 from kgprobe.records import Entity, Fact, Relation
-from kgprobe.report.browser_files import browser_queries
+from kgprobe.report.browser_files import STYLE, browser_files, browser_queries
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import folder_of
 from tests.api.test_painting import begin, believe
@@ -174,6 +176,45 @@ def test_queries_of_browser_can_be_drawn() -> None:
     assert len(drawn_ones) >= 12
     assert all(query.parameters.startswith(":params {") for query in browser_queries())
     assert not any(line.startswith("//") for query in browser_queries() for line in query.text.splitlines())
+
+
+def _linear(colour: str) -> list[float]:
+    """Return the red, green and blue light of a colour of sRGB (IEC 61966-2-1), each in [0, 1]."""
+    values = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    return [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values]
+
+
+def _lab(colour: str) -> list[float]:
+    """Return L*, a*, b* of CIE 1976 for the white D65."""
+    rows = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
+    light = _linear(colour)
+    parts = []
+    for row, white in zip(rows, (0.95047, 1.0, 1.08883), strict=True):
+        part = sum(map(mul, row, light)) / white
+        parts.append(part ** (1 / 3) if part > 216 / 24389 else (24389 / 27 * part + 16) / 116)
+    x, y, z = parts
+    return [116 * y - 16, 500 * (x - y), 200 * (y - z)]
+
+
+def _luminance(colour: str) -> float:
+    return sum(map(mul, (0.2126, 0.7152, 0.0722), _linear(colour)))
+
+
+def test_colours_of_types_never_look_like_beliefs() -> None:
+    labels = [f"Label{number}" for number in range(20)]
+    style = browser_files("", labels)[STYLE].decode()
+    rules = re.findall(r"(?:node|relationship)\.(\w+) \{([^}]*)\}", style)
+    colours = {name: re.findall(r"(?:^|\s)(?:color|text-color-internal): (#\w+)", rule) for name, rule in rules}
+    types = {colours[label][0] for label in labels}
+    assert len(types) == 10
+    beliefs = [colours[name][0] for name in (*PAINTS, "MostlyKnown", "HalfKnown", "MostlyUnknown")]
+    for type_ in types:
+        assert min(math.dist(_lab(type_), _lab(belief)) for belief in beliefs) >= 25
+        assert min(math.dist(_lab(type_), _lab(other)) for other in types - {type_}) >= 25
+    # Captions can be read (WCAG 2.1, level AA).
+    for label in (*labels, "MostlyKnown", "HalfKnown", "MostlyUnknown"):
+        dark, light = sorted(map(_luminance, colours[label]))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
 def test_graph_that_has_no_browser_is_refused(home: dict[str, str], tmp_path: Path, example_endpoint: Endpoint) -> None:

@@ -212,11 +212,13 @@ CREATE (belief:Belief {id: row.id})
 SET belief += row, belief.subject = s.id, belief.object = o.id, belief.relation = fact.relation,
     belief.relation_label = fact.relation_label
 """
-WRITE_EFFECTS = "UNWIND $rows AS row CREATE (effect:Effect {id: row.id}) SET effect += row"
-WRITE_JUDGED_GRAPHS = "UNWIND $rows AS row CREATE (judged_graph:JudgedGraph {id: row.id}) SET judged_graph += row"
+WRITE_EFFECTS = "UNWIND $rows AS row CREATE (effect:KgprobeEffect {id: row.id}) SET effect += row"
+WRITE_JUDGED_GRAPHS = (
+    "UNWIND $rows AS row CREATE (judged_graph:KgprobeJudgedGraph {id: row.id}) SET judged_graph += row"
+)
 WRITE_JUDGED = """
 UNWIND $rows AS row
-MATCH (judged_graph:JudgedGraph {id: row.graph}), (relation:Relation {id: row.relation})
+MATCH (judged_graph:KgprobeJudgedGraph {id: row.graph}), (relation:Relation {id: row.relation})
 CREATE (judged_graph)-[judged:JUDGED]->(relation)
 SET judged += row.properties
 """
@@ -233,10 +235,10 @@ MATCH (s:Entity {id: 'ada'}), (o:Entity {id: 'be'})
 CREATE (s)-[:FACT {id: 'q1', relation: 'Q99', relation_label: 'undescribed'}]->(o)
 """
 WRITE_REST = """
-MATCH (counter:Counter {id: 'entities'}), (turin:Entity {id: 'tu'}), (cyd:Entity {id: 'cyd'})
+MATCH (counter:KgprobeCounter {id: 'entities'}), (turin:Entity {id: 'tu'}), (cyd:Entity {id: 'cyd'})
 MATCH (unnamed:Entity {id: 'y0'}), (:Entity {id: 'de'})-[fact:FACT {id: 'b2'}]->(:Entity)
 SET counter.uid = 'uid-of-world', turin.aliases = null, cyd.types = null, unnamed.label = null, fact.rank = null
-CREATE (:Load {id: 'cut', source: 'cut off', stage: 'entities', position: 7, finished: false})
+CREATE (:KgprobeLoad {id: 'cut', source: 'cut off', stage: 'entities', position: 7, finished: false})
 """
 
 

@@ -23,7 +23,7 @@ from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.loading import load_source
-from kgprobe.graph.state import digest_of
+from kgprobe.graph.state import digest_of, stored_nodes
 from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.servers.folder import Folder, Import
@@ -96,7 +96,7 @@ def neo4j(request: pytest.FixtureRequest, start_server: Callable[[str], Endpoint
 
 def made_by_load(graph: Graph) -> list[str]:
     """Return all that a graph holds, without what is random of it."""
-    nodes = [(sorted(row["labels"]), row["properties"]) for row in graph.stream("copy/nodes")]
+    nodes = [(sorted(row["labels"]), row["properties"]) for row in stored_nodes(graph)]
     relationships = [
         ([row["type"], row["from"], row["to"]], row["properties"]) for row in graph.stream("copy/relationships")
     ]
@@ -107,7 +107,7 @@ def told(nodes: Any, relationships: Any) -> list[str]:
     lines = []
     for labels, properties in nodes:
         its = {key: value for key, value in properties.items() if key != "uid"}
-        if labels == ["Load"]:
+        if labels == ["KgprobeLoad"]:
             its |= {"stage": "facts", "finished": True}
         lines.append(repr((labels, sorted(its.items()))))
     return sorted([*lines, *(repr((ends, sorted(its.items()))) for ends, its in relationships)])
@@ -207,12 +207,12 @@ def test_import_makes_the_same_graph_as_a_load(neo4j: Graph, tmp_path: Path, mon
         assert indexes[0] == indexes[1]
         before = digest_of(imported)
         # The graph's own name is drawn at random.
-        assert before.differences(digest_of(neo4j)) == [":Counter: 1 in both, with other properties"]
+        assert before.differences(digest_of(neo4j)) == [":KgprobeCounter: 1 in both, with other properties"]
         with pytest.raises(ArgumentError, match=r"`graph` is .*, which contains \d+ nodes; an import needs an empty"):
             load_bulk_source(folder.path, source)
         # A load of the same goes through it, and changes nothing but the number of batches.
         assert load_source(imported, source).facts == report.facts
-        assert digest_of(imported).differences(before) == [":Counter: 1 in both, with other properties"]
+        assert digest_of(imported).differences(before) == [":KgprobeCounter: 1 in both, with other properties"]
 
 
 class Meddled(WrittenSource):

@@ -2,10 +2,13 @@
 
 import os
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psutil
@@ -19,6 +22,9 @@ from kgprobe.graph.watchdog import Watchdog
 from kgprobe.servers.opening import open_graph
 from tests.cases import slow_except
 from tests.servers.servers import clean_environment, servers_on, wait_for
+
+# A key and its self-signed certificate, for localhost until 2126.
+CERTIFICATE = Path(__file__).parent.parent / "data" / "localhost.pem"
 
 # In a process of its own: pytest sets up logging, and the terminal of a user has none.
 RETRIED = """
@@ -67,6 +73,59 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watchdog, "PATIENCE", 0.5)
     monkeypatch.setattr(driver, "RETRY_SECONDS", 0.1)
     monkeypatch.setattr(driver, "CONNECTION_SECONDS", 1.0)
+
+
+@pytest.fixture
+def serve_tls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], int]]:
+    """Return a function that serves self-signed TLS, or none, and returns the port; nothing answers behind it."""
+    monkeypatch.setattr(driver, "RETRY_SECONDS", 2.0)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+
+    def accept(server: socket.socket, encrypted: bool) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                with suppress(OSError), connection:
+                    connection.settimeout(5)
+                    if encrypted:
+                        context.wrap_socket(connection, server_side=True).close()
+
+    with ExitStack() as stack:
+
+        def serve(encrypted: bool) -> int:
+            server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            threading.Thread(target=accept, args=(server, encrypted), daemon=True).start()
+            return int(server.getsockname()[1])
+
+        yield serve
+
+
+@pytest.mark.parametrize("protocol", ["bolt", "neo4j"])
+@pytest.mark.parametrize(
+    ("host", "encrypted", "trusted", "fault"),
+    [
+        ("localhost", True, False, "cannot be verified: self-signed certificate. Set SSL_CERT_FILE"),
+        ("127.0.0.1", True, True, "cannot be verified: IP address mismatch, .* give the host name in the certificate"),
+        ("localhost", True, True, "does not answer: "),
+        ("localhost", False, False, "does not answer an encrypted connection. If the server has no certificate, give"),
+    ],
+)
+def test_certificate_that_cannot_be_verified_is_named(
+    serve_tls: Callable[[bool], int],
+    monkeypatch: pytest.MonkeyPatch,
+    protocol: str,
+    host: str,
+    encrypted: bool,
+    trusted: bool,
+    fault: str,
+) -> None:
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+    address = f"{protocol}+s://{host}:{serve_tls(encrypted)}"
+    with pytest.raises(KgprobeError, match=fault) as error, Graph(Endpoint(address, "neo4j", "")) as graph:
+        graph.query("RETURN 1")
+    assert address in str(error.value)
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ BY_KEY = re.compile(r"MATCH \((\w*:(?:Entity|Belief)) \{(?:id|number): (?!\$)")
 
 
 # Runs and judged graphs are few. The others read what they return, or a figure of all of it.
-FEW = {"Run", "JudgedGraph"}
+FEW = {"Run", "KgprobeJudgedGraph"}
 RETURNED = {
     "explore/counts": {"nodes", "relationships"},
     "explore/facts": {"Entity", "FACT"},

@@ -101,7 +101,7 @@ def test_movies_are_loaded_as_proposed(own: Graph, graph: Graph, tmp_path: Path)
     assert rows(graph, "MATCH (e:Entity {id: 'Person'}) RETURN e.label AS label") == [{"label": "person"}]
     assert not [flaw for flaw in kgprobe.check_templates(graph).flaws if flaw.severity == "error"]
     # Nothing came into the graph that was read.
-    assert rows(own, "MATCH (n) WHERE n:Entity OR n:Load RETURN count(n) AS n") == [{"n": 0}]
+    assert rows(own, "MATCH (n) WHERE n:Entity OR n:KgprobeLoad RETURN count(n) AS n") == [{"n": 0}]
 
 
 # As neo4j-graphrag writes them: names are properties, a chunk has an embedding, all nodes have its own label.
@@ -421,7 +421,7 @@ def test_graph_is_not_loaded_into_itself(own: Graph, graph: Graph, tmp_path: Pat
     fill(own, (DATA / "movies.cypher").read_text())
     with pytest.raises(ArgumentError, match=r"^`graph` is bolt://.* itself"):
         load(own, "graph", source=own.endpoint.address, mapping=write(tmp_path / "m.toml", MOVIES))
-    assert rows(own, "MATCH (n:Load) RETURN count(n) AS n") == [{"n": 0}]
+    assert rows(own, "MATCH (n:KgprobeLoad) RETURN count(n) AS n") == [{"n": 0}]
 
 
 def test_same_database_by_other_names() -> None:

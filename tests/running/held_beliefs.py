@@ -22,6 +22,7 @@ MATCH (:Run {id: $run})-[:BELIEVES]->(b:Belief)
 RETURN b.fact AS fact, b.alpha AS alpha, b.beta AS beta, b.theta AS theta, b.low AS low, b.high AS high,
        b.right AS right, b.wrong AS wrong, b.round AS round, b.believed AS belief
 """
+TIES = "MATCH (b:Belief)-[:ABOUT]->(s:Entity) RETURN b.id AS belief, b.subject = s.id AS is_subject"
 
 
 def on_facts(graph: Graph) -> dict[str, dict[str, Any]]:
@@ -35,10 +36,16 @@ def on_facts(graph: Graph) -> dict[str, dict[str, Any]]:
 
 
 def assert_holds(graph: Graph, run: str, *, everywhere: bool = True) -> None:
-    """Check that facts hold the beliefs of a run and of no other: all facts that it can ask, or some of them."""
+    """Check that facts hold the beliefs of a run and of no other: all facts that it can ask, or some of them.
+
+    Its beliefs are tied to the subjects of these facts, each once.
+    """
     held = on_facts(graph)
     stored = {row["fact"]: row for row in graph.query(OF_RUN, run=run)}
     assert stored
+    ties = graph.query(TIES)
+    assert all(row["is_subject"] for row in ties)
+    assert sorted(row["belief"] for row in ties) == sorted(f"{run}/{fact}" for fact in stored.keys() & held.keys())
     for fact, row in held.items():
         belief = stored.get(fact)
         asked = belief is not None and belief["right"] + belief["wrong"] > 0

@@ -60,7 +60,10 @@ def answers_of(graph: Graph, run: str) -> list[dict[str, Any]]:
 
 def effects_in(graph: Graph, run: str) -> dict[str, tuple[float, float]]:
     """Return what the parts of facts have heard of a run's answers, by kind and id."""
-    text = "MATCH (e:Effect {run: $run}) RETURN e.kind + ' ' + e.of AS of, e.precision AS precision, e.shift AS shift"
+    text = """
+    MATCH (e:KgprobeEffect {run: $run})
+    RETURN e.kind + ' ' + e.of AS of, e.precision AS precision, e.shift AS shift
+    """
     return {row["of"]: (row["precision"], row["shift"]) for row in graph.run_text(text, {"run": run})[1]}
 
 

@@ -243,7 +243,7 @@ def test_index_is_kept_until_something_is_loaded(graph: Graph, home: Path) -> No
 def test_what_a_graph_calls_itself_is_no_folder(graph: Graph, home: Path) -> None:
     people, facts = enumerable(7)
     load(graph, WrittenSource(people, facts))
-    list(graph.run_text("MATCH (c:Counter) SET c.uid = '../victims/x' RETURN c.uid", {})[1])
+    list(graph.run_text("MATCH (c:KgprobeCounter) SET c.uid = '../victims/x' RETURN c.uid", {})[1])
     (home / "victims" / "x-tf-idf-of-somebody-else").mkdir(parents=True, exist_ok=True)
     open_features(graph, "tf-idf")
     assert [path.name for path in (home / "victims").iterdir()] == ["x-tf-idf-of-somebody-else"]

@@ -75,6 +75,11 @@ def test_neo4j_from_first_start_to_stop(tmp_path: Path) -> None:
         )
         assert 'browser.remote_content_hostname_whitelist,"localhost,127.0.0.1,' in settings.stdout
 
+        loaded = kgprobe("load", "example", *at)
+        assert loaded.returncode == 0, loaded.stderr
+        text = "MATCH (n) WITH n LIMIT 50 WHERE NOT n:Entity RETURN labels(n) AS labels"
+        assert kgprobe("graph", "query", "-", "--format", "csv", *at, typed=text).stdout == "labels\n"
+        assert kgprobe("graph", "query", "-", *at, typed="MATCH (n) DETACH DELETE n").returncode == 0
         made = kgprobe(
             "graph", "query", "-", "--format", "csv", *at, typed="CREATE (e:Entity {id: 'Q1'}) RETURN e.id AS id"
         )

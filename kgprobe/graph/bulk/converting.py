@@ -167,9 +167,11 @@ def _write_state(conversion: _Conversion, folder: Path, nodes: NodeTable) -> lis
     """Write the unfinished load and the counter of entities."""
     source = conversion.source
     loads = RowFiles(folder, "loads", ":ID(Load),id,source,stage,position:long,finished:boolean,:LABEL")
-    load = f"0,{quoted(source.fingerprint)},{quoted(source.name)},{IMPORTED},{conversion.position},false,Load"
+    load = f"0,{quoted(source.fingerprint)},{quoted(source.name)},{IMPORTED},{conversion.position},false,KgprobeLoad"
     loads.add([load.encode()])
-    counters = RowFiles(folder, "counters", ":ID(Counter),id,uid,next:long,batches:long,:LABEL")
+    counters = RowFiles(folder, "counters", ":ID(Counter),id,uid,next:long,batches:long,placed:boolean,:LABEL")
     next_number = "" if nodes.next_number is None else nodes.next_number
-    counters.add([f'0,entities,"{secrets.token_hex(8)}",{next_number},{conversion.batches},Counter'.encode()])
+    counters.add(
+        [f'0,entities,"{secrets.token_hex(8)}",{next_number},{conversion.batches},true,KgprobeCounter'.encode()]
+    )
     return [*loads.close(), *counters.close()]
