@@ -45,7 +45,7 @@ from kgprobe.results.datasets import BuiltDataset, HarnessTask, ImportedDataset,
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
-from kgprobe.running.settings import versions
+from kgprobe.running.settings import keep_declined, versions
 
 
 def build_dataset(
@@ -252,6 +252,7 @@ def probe_dataset(
     keys = questions.keys
     batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
     progress = ask_each(made_probe, keys, seed, own, config, batch=batch, callbacks=callbacks)
+    keep_declined(own, opened.spending.declined)
     result = Measurement(own, kind, read_measurement(own), progress)
     if output is not None:
         _write_answers(Path(output), result, questions)

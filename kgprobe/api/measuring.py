@@ -23,7 +23,7 @@ from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
-from kgprobe.running.settings import LAST_CHANGES, digest_of, note_of_dates, read_config, versions
+from kgprobe.running.settings import LAST_CHANGES, digest_of, keep_declined, note_of_dates, read_config, versions
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import Listed, choose_facts, list_facts
@@ -120,6 +120,7 @@ def measure(
     folder = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
     batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
     progress = ask_each(made_probe, chosen.keys, seed, folder, config, batch=batch, callbacks=callbacks)
+    keep_declined(folder, opened.spending.declined)
     stored = read_config(folder, MEASUREMENT)
     notes = [*chosen.notes, *filter(None, [note_of_dates([stored, config])])]
     return Measurement(folder, kind, stored, progress, chosen.missing, graph, notes)

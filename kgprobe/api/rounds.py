@@ -17,6 +17,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.runs import find_run, latest_run
+from kgprobe.models.api.spending import Spending
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions, short_name
 from kgprobe.options import make_options
@@ -29,6 +30,7 @@ from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import RunReport, continue_run, settle_run, show_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
+from kgprobe.running.settings import keep_declined
 from kgprobe.running.view import OnView, hide_view, ignore_view
 from kgprobe.sampling.years import year_relation_id
 
@@ -99,7 +101,7 @@ def run_rounds(
     kept = {"options": asdict(chosen), "relations": list(relations)}
     kept_json, local_json = (msgspec.json.encode(value).decode() for value in (kept, local))
     begin_run(graph, made_probe, plan, kind.name, kept_json, local_json)
-    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view)
+    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view, opened.spending)
     if result.report.facts == 0:
         forget_run(graph, plan.run)
         raise KgprobeError(
@@ -149,7 +151,7 @@ def resume_rounds(
     made_probe = kind.make(context, kind.options_from(kept["options"]))
     if rounds is not None:
         plan = replace(plan, options=replace(plan.options, rounds=rounds))
-    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view)
+    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view, opened.spending)
 
 
 def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
@@ -358,7 +360,9 @@ def _continue_run(
     year_relation: str | None,
     view: bool,
     on_view: OnView,
+    spending: Spending,
 ) -> Run:
     report = continue_run(graph, probe, plan, callbacks, kind=kind, view=view, on_view=on_view)
     properties = get_run(graph, plan.run)
+    keep_declined(run_folder(properties), spending.declined)
     return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)

@@ -28,10 +28,14 @@ def measure_to_the_end(
     """Measure to the end."""
     titled = replace(callbacks, on_start=lambda start: callbacks.on_start(replace(start, title=title)))
     measurement = measure(graph, model, probe, callbacks=titled, **arguments)
-    if not measurement.complete:
-        done, facts = measurement.progress.done, measurement.progress.facts
+    progress = measurement.progress
+    answered = progress.done - progress.unanswered
+    if not measurement.complete or answered == 0 < progress.facts:
         of = f" of {title}" if title else ""
-        raise KgprobeError(f"Stopped after {done:,} of {facts:,} facts{of}; repeat the call to resume.")
+        reason = f" {progress.reason}" if progress.reason else ""
+        raise KgprobeError(
+            f"Stopped after {answered:,} of {progress.facts:,} facts{of}; repeat the call to resume.{reason}"
+        )
     return measurement
 
 

@@ -28,7 +28,15 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables
-from kgprobe.cli.running import counting_bar, measuring, open_asked, open_loaded, open_models, require_api
+from kgprobe.cli.running import (
+    counting_bar,
+    exit_without_answers,
+    measuring,
+    open_asked,
+    open_loaded,
+    open_models,
+    require_api,
+)
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
 from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
@@ -176,6 +184,7 @@ def probe(model: str, probe: str, full: bool, as_json: bool, api: dict[str, Any]
         opened = open_asked(models, model)
         result = probe_dataset(model=opened, probe=probe, models=models, callbacks=callbacks, **options)
     show_measurement(result, as_json, full)
+    exit_without_answers(result.progress.stopped)
 
 
 def _refuse_options_of_others(probe: str, options: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import reason_notes, show_finding, show_notes
-from kgprobe.cli.running import measuring, open_asked, open_models, report_end, require_api
+from kgprobe.cli.running import exit_without_answers, measuring, open_asked, open_models, report_end, require_api
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.progress import waiting
 from kgprobe.sanitize import counted
@@ -96,6 +96,7 @@ def probe_command(kind: ProbeKind) -> click.Command:
             with measuring(f"Probing {model}", api) as callbacks:
                 result = measure(opened, opened_model, kind.name, models=models, callbacks=callbacks, **options)
             show(result, as_json, full)
+        exit_without_answers(result.progress.stopped)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
     return cloup.command(kind.name, cls=OneScreenCommand, help=help_, short_help=kind.summary)(ask)

@@ -36,7 +36,7 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.rendering import render, show_finding
-from kgprobe.cli.running import open_asked, open_models, report_end, running, view_bars
+from kgprobe.cli.running import exit_without_answers, open_asked, open_models, report_end, running, view_bars
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
 from kgprobe.progress import waiting
@@ -148,6 +148,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
                 click.echo(f"Not begun: {', '.join(left)}.", err=True)
             if not as_json:
                 compare_runs(finished)
+        exit_without_answers(*(result.report.stopped for result in finished))
 
     help_ = "\n\n".join(filter(None, (kind.summary, kind.rounds_note, _RUN_HELP.format(name=kind.name))))
     return cloup.command(kind.name, cls=OneScreenCommand, help=help_, short_help=kind.summary)(run)
@@ -197,6 +198,7 @@ def resume(
         with running(run) as callbacks, view_bars() as on_view:
             result = resume_rounds(connection, run, models=models, callbacks=callbacks, on_view=on_view, **options)
         print_run(result, as_json, graph, full)
+    exit_without_answers(result.report.stopped)
 
 
 def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "Path | None":
@@ -306,6 +308,7 @@ def estimate(
     elif estimated.stopped is not None:
         advice = f"Go on with: kgprobe estimate {run} --precision {precision}"
         report_end(estimated.stopped, estimated.reason, f"round {estimated.run['round']}", advice)
+    exit_without_answers(estimated.stopped)
 
 
 def _forecast(estimated: "GraphRates", precision: float) -> None:

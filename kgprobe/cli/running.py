@@ -253,6 +253,14 @@ def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) 
         click.echo(" ".join(filter(None, parts)), err=True)
 
 
+def exit_without_answers(*stopped: "Stop | None") -> None:
+    """Exit with status 1 if asking stopped because the server returned no answers; what was answered is stored."""
+    from kgprobe.running.callbacks import Stop
+
+    if Stop.NO_ANSWERS in stopped:
+        raise click.exceptions.Exit(1)
+
+
 @contextmanager
 def interruptible(unit: str) -> Iterator[Callable[[], bool]]:
     """Yield a function that returns True after Ctrl-C; a second Ctrl-C stops at once."""

@@ -1,7 +1,7 @@
 """The origin of a finding: model, probe, options, rounds."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -23,6 +23,7 @@ class About:
         described: description of the probe and its options.
         rounds: number of rounds of a run; None for a measurement, which asks each fact once.
         reversed: True if the facts were asked from object to subject.
+        declined: parameters that servers declined, and that were left out or replaced, by the model's name.
     """
 
     name: str
@@ -35,6 +36,7 @@ class About:
     rounds: int | None = None
     sampling: str | None = None
     reversed: bool = False
+    declined: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def asked_by(self) -> str:
@@ -66,12 +68,13 @@ class About:
         return "" if self.rounds is None else f" in {counted(self.rounds, 'round')}"
 
 
-def about_run(run: Row) -> About:
-    """Return the origin of a run's finding from the properties of its node."""
+def about_run(run: Row, declined: Mapping[str, Sequence[str]]) -> About:
+    """Return the origin of a run's finding from the properties of its node, and the declined parameters."""
     return About(
         name=run["id"],
         described=msgspec.json.decode(run["config"]),
         versions=msgspec.json.decode(run["versions"]),
         rounds=run["round"],
+        declined=declined,
         **{name: run[name] for name in ("model", "probe", "as_of", "seed", "sampling", "reversed")},
     )

@@ -372,6 +372,10 @@ def _origin_lines(finding: Finding) -> list[str]:
         f"as of     {'no date' if about.as_of == NO_DATE else day_text(about.as_of)}",
         f"versions  {msgspec.json.encode(about.versions, order='sorted').decode()}",
         f"probe     {msgspec.json.encode(about.described, order='sorted').decode()}",
+        *(
+            f"declined  {model}: {', '.join(names)} (left out or replaced, since the server declined them)"
+            for model, names in about.declined.items()
+        ),
     ]
 
 

@@ -18,6 +18,7 @@ from kgprobe.running.collected import CollectedAnswers, collect_answers, outcome
 from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress
 from kgprobe.running.rounds import RunReport
+from kgprobe.running.settings import read_declined
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.years import year_relation_id
 from kgprobe.sanitize import spreadsheet_cell
@@ -192,6 +193,7 @@ class Measurement(StoredAnswers):
             name=self.folder.name,
             model=str(self.config["described"]["model"]),
             probe=self.kind.name,
+            declined=read_declined(self.folder),
             **{name: self.config[name] for name in ("as_of", "seed", "described", "versions", "reversed")},
         )
 
@@ -306,7 +308,7 @@ class Run(StoredAnswers):
         """Its origin: model, probe and settings."""
         from kgprobe.results.about import about_run
 
-        return about_run(self.properties)
+        return about_run(self.properties, read_declined(self.folder))
 
     @property
     def outcomes(self) -> Outcomes:

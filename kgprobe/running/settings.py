@@ -20,7 +20,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json, replacing
 from kgprobe.version import __version__
 
-CONFIG = "config.json"
+CONFIG, DECLINED = "config.json", "declined.json"
 # Described settings that are not compared.
 _IGNORED = frozenset(("versions", "handshake"))
 AS_OF, LAST_CHANGES = "as_of", "last_changes"
@@ -91,6 +91,34 @@ def require_identical(folder: Path, stored: Mapping[str, Any], config: Mapping[s
         day = day_text(stored[AS_OF])
         remedy = f"Facts have begun or ended since {day}; to continue, set `as_of` to {day}. {remedy}"
     raise KgprobeError(f"{folder} holds a {content} made with other settings ({'; '.join(changes)}). {remedy}")
+
+
+def keep_declined(folder: Path, declined: Mapping[str, Iterable[str]]) -> None:
+    """Add the parameters that servers have declined to those stored in a folder; a call with cached answers has none.
+
+    Args:
+        declined: names of parameters that were left out or replaced, by the model's name.
+    """
+    stored = read_declined(folder)
+    merged = {
+        model: sorted({*stored.get(model, ()), *declined.get(model, ())}) for model in sorted({*stored, *declined})
+    }
+    changed = {model: names for model, names in merged.items() if names}
+    if changed != stored:
+        with replacing(folder / DECLINED) as unfinished:
+            unfinished.write_bytes(msgspec.json.encode(changed))
+
+
+def read_declined(folder: Path) -> dict[str, list[str]]:
+    """Return the parameters that servers have declined for the answers of a folder, by the model's name.
+
+    Raises:
+        KgprobeError: the file is damaged.
+    """
+    try:
+        return read_json(folder / DECLINED, dict[str, list[str]], "Delete the file.")
+    except FileNotFoundError:
+        return {}
 
 
 def note_of_dates(results: Iterable[Mapping[str, Any]]) -> str:

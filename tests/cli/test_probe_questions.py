@@ -1,5 +1,6 @@
 """`kgprobe probe questions` as a user types it, on a local model and on servers with an OpenAI-compatible interface."""
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,32 @@ def test_what_got_no_answer_is_told_and_asked_again(home: dict[str, str]) -> Non
         assert (len(latest), "unanswered" in latest.values()) == (6, False)
 
 
+def test_declined_parameter_is_stored_with_the_result(home: dict[str, str]) -> None:
+    def reject(body: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        declined = (400, {"error": {"message": "`temperature` must be strictly positive"}})
+        return declined if body.get("temperature") == 0 else None
+
+    with FaultProxy(upstream=lambda prompt: "No.", reject=reject) as proxy:
+        spec = f"openai:n@{proxy.url}"
+        command = ["probe", "questions", "--model", spec, *FACTS, "2", "--difficulty", "easy", "--json"]
+        # The second call has no new answers.
+        for _ in range(2):
+            found = json.loads(succeed(*command, **home).stdout)
+            assert found["declined"] == {spec: ["temperature"]}
+        assert f"declined  {spec}: temperature (left out or replaced" in html.unescape(Path(found["page"]).read_text())
+        run = ["rounds", "run", "questions", "--model", spec, "--rounds", "1", "--facts-per-round", "2", "--json"]
+        found = json.loads(succeed(*run, "--relation", "P36", "--name", "declining", "--refresh", **home).stdout)
+        assert found["declined"] == {spec: ["temperature"]}
+
+
 def test_model_that_takes_no_question_is_told(home: dict[str, str], model: str) -> None:
     command = ["probe", "questions", "--model", model, *FACTS, "6", "--batch-size", "3"]
     done = kgprobe(*command, "--json", **home)
     found = json.loads(done.stdout)
+    assert done.returncode == 1
+    run = ["rounds", "run", "questions", "--model", model, "--name", "silent", "--relation", "P36", "--json"]
+    assert kgprobe(*run, "--rounds", "1", "--facts-per-round", "3", **home).returncode == 1
+    assert kgprobe("rounds", "resume", "silent", **home).returncode == 1
     assert (found["done"], found["tables"], found["stopped"]) == (3, {}, "no answers")
     assert (
         "Stopped after 0 of 6 facts: the server returns no answers. None of the last 3 questions got an answer"

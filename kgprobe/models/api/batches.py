@@ -407,6 +407,7 @@ class BatchSession(Generic[RequestT]):
             if not self._form.adapt(parameter, declined.reason):
                 return False
             self._dropped |= {parameter}
+            self._usage.declined.add(parameter)
         return True
 
     def _finish(self, key: str, result: Answer | Unanswered) -> None:

@@ -155,6 +155,11 @@ class Spending:
         return sum(usage.cost or 0.0 for usage in self.usage.values())
 
     @property
+    def declined(self) -> dict[str, set[str]]:
+        """Parameters that servers declined, by the model's name."""
+        return {model: usage.declined for model, usage in self.usage.items()}
+
+    @property
     def under_way(self) -> int:
         """Number of unsettled reservations."""
         return len(self._open)
