@@ -35,6 +35,8 @@ class EntityKind(Struct, frozen=True, forbid_unknown_fields=True):
         prefix: prefix of the id, which keeps ids of different kinds apart; None is the label and a colon.
         aliases: properties with other names, each a text or a list of texts.
         description, popularity: properties.
+        language: preferred language of names, aliases and descriptions with language tags, such as *Berlin@de*, which
+            neosemantics writes (``keepLangTag``): tags are removed. None reads such texts as they are.
         type_property: property with the entity's types, in addition to its node's labels.
         type_relationship: type of the relationships to entities that are its types.
     """
@@ -46,6 +48,7 @@ class EntityKind(Struct, frozen=True, forbid_unknown_fields=True):
     aliases: tuple[str, ...] = ()
     description: str | None = None
     popularity: str | None = None
+    language: str | None = None
     type_property: str | None = None
     type_relationship: str | None = None
 

@@ -1,11 +1,12 @@
 """Statistics of properties in a sample of nodes or relationships: candidates for names, ids and dates."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .values import bound_of, given
+from .values import bound_of, given, language_of, listed
 
 # Maximum sample size per kind.
 SAMPLE = 10_000
@@ -73,6 +74,8 @@ class Property:
         numbers, keys: numbers of non-negative numbers, and of texts or whole numbers.
         short: number of texts short enough for a name.
         values: digests of its values.
+        tagged: number of texts with a language tag (*Berlin@de*).
+        languages: numbers of texts by tag; all texts of a list count.
     """
 
     name: str
@@ -83,10 +86,15 @@ class Property:
     keys: int = 0
     short: int = 0
     values: set[int] = field(default_factory=set)
+    tagged: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
 
     def add(self, value: Any) -> None:
         """Count a value; of a list the first, as for a name. NaN is no value."""
         value = given(value)
+        languages = [language_of(text) for text in listed(value) if isinstance(text, str)]
+        self.languages.update(filter(None, languages))
+        self.tagged += bool(languages) and languages[0] is not None
         is_list = isinstance(value, list)
         value = value[0] if is_list else value
         if value is None:
@@ -106,6 +114,13 @@ class Property:
     def distinct(self) -> float:
         """Share of distinct values."""
         return len(self.values) / self.there
+
+    @property
+    def language(self) -> str | None:
+        """The language to prefer if almost all texts have a language tag: English, or the most frequent one."""
+        if not self.languages or self.tagged < _MOSTLY * self.texts:
+            return None
+        return "en" if self.languages["en"] else min(self.languages, key=lambda tag: (-self.languages[tag], tag))
 
 
 @dataclass(frozen=True, slots=True)

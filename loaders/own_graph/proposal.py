@@ -163,8 +163,8 @@ def propose(graph: "Graph", name: str) -> str:
     for label, kind in entities.items():
         proposed.append(Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])]))
     left_out = [
-        *_left_out_nodes(whole, schema, {label: why for label, why in sides.items() if isinstance(why, str)}),
-        *_left_out_relationships(schema, [each.what for each in facts]),
+        *_left_out_nodes(graph, whole, schema, {label: why for label, why in sides.items() if isinstance(why, str)}),
+        *_left_out_relationships(graph, schema, [each.what for each in facts]),
     ]
     return written(name, proposed, _distinct(facts), left_out)
 
@@ -177,20 +177,28 @@ def _sample_properties(graph: "Graph", labels: Sequence[str], counts: Mapping[st
     return properties
 
 
-def _left_out_nodes(whole: Schema, schema: Schema, reasons: Mapping[str, str]) -> Iterator[str]:
+def _left_out_nodes(graph: "Graph", whole: Schema, schema: Schema, reasons: Mapping[str, str]) -> Iterator[str]:
     """Yield the labels that give no facts, those that an extraction added, and nodes without labels."""
     counts = schema.labels()
     for label, reason in reasons.items():
-        yield f"{label} ({counts[label]:,} nodes): no property looks like a name, and {reason}"
+        having = _having(graph.stream("own/node_sample", label=label, limit=SAMPLE))
+        yield f"{label} ({counts[label]:,} nodes{having}): no property looks like a name, and {reason}"
     for label, count in sorted(whole.labels().items()):
         if label not in counts:
-            yield f"{label} ({count:,} nodes): not among the entities that were extracted from texts"
+            having = _having(graph.stream("own/node_sample", label=label, limit=SAMPLE))
+            yield f"{label} ({count:,} nodes{having}): not among the entities that were extracted from texts"
     unlabelled = sum(nodes.count for nodes in whole.nodes if not nodes.labels)
     if unlabelled:
         yield f"nodes without a label ({unlabelled:,} nodes): a mapping refers to nodes by their labels"
 
 
-def _left_out_relationships(schema: Schema, facts: Sequence[Facts]) -> Iterator[str]:
+def _having(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the names of the properties in a sample, to follow a number of nodes; empty without properties."""
+    names = sorted({name for row in rows for name in row["properties"]})
+    return f" with {', '.join(names)}" if names else ""
+
+
+def _left_out_relationships(graph: "Graph", schema: Schema, facts: Sequence[Facts]) -> Iterator[str]:
     """Yield the relationship types that are in no kind of facts."""
     used = {each.type for each in facts if isinstance(each, RelationshipFacts)}
     for each in facts:
@@ -198,7 +206,8 @@ def _left_out_relationships(schema: Schema, facts: Sequence[Facts]) -> Iterator[
             used |= {each.subject.type, each.object.type}
     for type_, count in sorted(schema.types().items()):
         if type_ not in used:
-            yield f"{type_} ({count:,} relationships): no entities at both of its ends"
+            having = _having(graph.stream("own/relationship_sample", type=type_, limit=SAMPLE))
+            yield f"{type_} ({count:,} relationships{having}): no entities at both of its ends"
 
 
 def _own_labels(schema: Schema) -> list[str]:
@@ -231,6 +240,7 @@ def _entities(properties_of_label: dict[str, Properties], names: Sequence[str]) 
                 aliases=tuple(alias for alias in properties.aliases() if alias != name),
                 description=properties.description(),
                 popularity=properties.popularity(),
+                language=properties.of[name].language,
             )
     return entities
 
@@ -240,6 +250,9 @@ def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
     sample = "of all" if properties.whole else f"of the first {properties.size:,}"
     name = properties.of[kind.name]
     remarks = [f"{sample}, {name.there / properties.size:.0%} have {kind.name!r}, {name.distinct:.0%} of these differ"]
+    if kind.language is not None:
+        tags = ", ".join(sorted(properties.of[kind.name].languages))
+        remarks.append(f"texts end in language tags ({tags}), which are removed; names in other languages are aliases")
     if kind.id is None:
         unique = ", ".join(properties.unique())
         reason = f"unique, but not like ids by their names, are {unique}" if unique else "no property is unique"

@@ -35,7 +35,19 @@ from .mapping import (
 )
 from .schema import Schema, describe, properties_of, rows_of, types_in
 from .sentences import words_of
-from .values import bound_of, key_of, listed, literal_of, name_of, popularity_of, rank_of, shown, text_of, texts_of
+from .values import (
+    bound_of,
+    in_language,
+    key_of,
+    listed,
+    literal_of,
+    name_of,
+    popularity_of,
+    rank_of,
+    shown,
+    text_of,
+    texts_of,
+)
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph, Row
@@ -251,15 +263,17 @@ class OwnGraph:
             raise ValueError(
                 f"another node has the id {shown(identifier)}, too; choose a unique property for 'id', or leave it out"
             )
-        label = name_of(row["name"], kind.name)
+        texts = {name: in_language(row[name], kind.language) for name in ("name", "description")}
+        other_names = [in_language(alias, kind.language) for alias in row["aliases"]]
+        label = name_of(texts["name"], kind.name)
         types = [*map(_type_id, types_in(sorted(row["labels"])))]
         types += [check_id(text, "type") for text in texts_of([row["type"]], (kind.type_property or "",))]
         types += sorted(map(self._end, row["types"]))
         return Entity(
             id=identifier,
             label=label,
-            aliases=tidy_all(texts_of([row["name"], *row["aliases"]], (kind.name, *kind.aliases)), without=label),
-            description=text_of(row["description"], kind.description or ""),
+            aliases=tidy_all(texts_of([texts["name"], *other_names], (kind.name, *kind.aliases)), without=label),
+            description=text_of(texts["description"], kind.description or ""),
             types=tuple(dict.fromkeys(types)),
             popularity=popularity_of(row["popularity"], kind.popularity or ""),
         )

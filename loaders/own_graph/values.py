@@ -6,6 +6,7 @@ no value, and a list of one value is that value: neosemantics can store every pr
 
 import math
 import re
+from operator import itemgetter
 from typing import Any, Literal
 
 from kgprobe.dates import UNKNOWN, first_day
@@ -18,6 +19,8 @@ from ..literals import date_literal, value_literal
 _LAST_YEAR = 9999
 _DAY = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 # A date, optionally with a time of day, which is ignored.
+# A text with a language tag of neosemantics: Berlin@de, Berlin@de-CH.
+_TAGGED = re.compile(r"(.*\S)@([A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
 _DATE = re.compile(r"([+-]?[0-9]{4,}(?:-[0-9]{2}(?:-[0-9]{2})?)?)(?:[T ].*)?", re.DOTALL)
 
 
@@ -27,6 +30,25 @@ def given(value: Any) -> Any:
         values = [item for item in map(given, value) if item is not None]
         return values if len(values) > 1 else next(iter(values), None)
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def language_of(text: str) -> str | None:
+    """Return the language of a text that ends in a tag, in lower case; None without a tag."""
+    match = _TAGGED.fullmatch(text)
+    return match[2].lower() if match else None
+
+
+def in_language(value: Any, language: str | None) -> Any:
+    """Return texts without their language tags, those of a language first; None returns the value as it is."""
+    if language is None:
+        return value
+    preferred = language.lower()
+    texts: list[tuple[bool, Any]] = []
+    for text in listed(value):
+        match = _TAGGED.fullmatch(text) if isinstance(text, str) else None
+        own = match[2].lower() if match else ""
+        texts.append((own != preferred and not own.startswith(f"{preferred}-"), match[1] if match else text))
+    return [text for _, text in sorted(texts, key=itemgetter(0))]
 
 
 def key_of(value: Any, name: str) -> str:

@@ -48,7 +48,7 @@ def asked(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grap
         "MATCH (s:Entity {label: 'France'})-[f:FACT {relation_label: 'capital'}]->(o) CREATE (:Belief {"
         "id: 'run/' + f.id, run: 'run', fact: f.id, subject: s.id, object: o.id, relation: f.relation, "
         "relation_label: 'capital', theta: 0.9, low: 0.7, high: 0.99, wrong: 3, right: 0, question: '?', "
-        "believed: 'surely unknown'})"
+        "believed: 'surely unknown'})-[:ABOUT]->(s)"
     )
     graph.query(belief)
     graph.query(
