@@ -372,10 +372,12 @@ def main(repetitions: int, processes: int, designs: tuple[str, ...], seed: int, 
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         coverages = pool.starmap(measure, work, chunksize=1)
         figures = pool.starmap(measure_adversary, against, chunksize=1)
-        figures += pool.starmap(measure_stopping, stopping, chunksize=1)
+        stopped = pool.starmap(measure_stopping, stopping, chunksize=1)
     rows = [row for coverage in coverages for row in rows_of(coverage)]
-    for (design, *_), figure in zip([*against, *stopping], figures, strict=True):
+    for (design, *_), figure in zip(against, figures, strict=True):
         rows += adversary_rows(design, *figure)
+    for (run, *_), figure in zip(stopping, stopped, strict=True):
+        rows += adversary_rows(run, *figure)
     show(Report("coverage_of_rounds", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 

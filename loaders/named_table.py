@@ -1,18 +1,18 @@
 """Facts by name: a table with names of subject, relation and object, which become entities and relations.
 
-Names are also ids: equal names are one entity. The separator is a comma, tab or semicolon (Excel with decimal commas),
-detected from the header, or the one that Excel's first line ``sep=;`` names.
+Names are also ids: names that are equal, or print alike, are one entity. The separator is a comma, tab or semicolon
+(Excel with decimal commas), detected from the header, or the one that Excel's first line ``sep=;`` names.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.rows import read_rows, separator_of
-from kgprobe.sources.values import check_id, check_interval, fact_id, tidy
+from kgprobe.sources.values import check_id, check_interval, fact_id, plain_name, tidy
 
 from .wikidata_model import ITEM_ID, PROPERTY_ID
 
@@ -54,11 +54,17 @@ class NamedTable:
     readings: dict[str, InputFile]
     header: Header
     partial: bool = False
+    _folded: set[str] = field(default_factory=set)
 
     @property
     def done(self) -> int:
         """Bytes of ``total`` read so far, on disk."""
         return sum(reading.position for reading in self.readings.values())
+
+    @property
+    def folded(self) -> int:
+        """Number of different names that were changed, because they are ids."""
+        return len(self._folded)
 
     def relations(self) -> Iterator[Placed]:
         """Yield a relation for each name, without sentences."""
@@ -86,7 +92,26 @@ class NamedTable:
 
     def _rows(self, stream: str) -> Iterator[tuple[int, Fact | Rejected]]:
         for number, cells in self.header.rows(self.readings[stream]):
-            yield number, cells if isinstance(cells, Rejected) else _fact(cells, self.header.columns)
+            yield number, cells if isinstance(cells, Rejected) else self._fact(cells)
+
+    def _fact(self, cells: Sequence[str]) -> Fact | Rejected:
+        try:
+            row = cells_by_column([*map(tidy, cells)], self.header.columns)
+            subject, relation, object_ = (self._name(row[name], name) for name in REQUIRED)
+            if ITEM_ID.fullmatch(subject) and PROPERTY_ID.fullmatch(relation):
+                # As names, they would take the place of the labels that these have.
+                return Rejected(f"{subject} and {relation} are ids, not names; a table of ids is one for `facts`")
+            start, end = row.get("start") or None, row.get("end") or None
+            check_interval(start, end)
+            return Fact(fact_id(subject, relation, object_, start), subject, relation, object_, start=start, end=end)
+        except ValueError as error:
+            return Rejected(str(error))
+
+    def _name(self, text: str, column: str) -> str:
+        name = check_id(plain_name(text), f"name of the {column}")
+        if name != text:
+            self._folded.add(text)
+        return name
 
 
 def read_header(file: InputFile, optional: Sequence[str], delimiters: Sequence[str] = tuple(_DELIMITERS)) -> Header:
@@ -141,17 +166,3 @@ def cells_by_column(cells: Sequence[str], columns: Sequence[str]) -> dict[str, s
         plural = "" if len(cells) == 1 else "s"
         raise ValueError(f"{len(cells)} column{plural} where {len(columns)} are expected ({', '.join(columns)})")
     return dict(zip(columns, cells, strict=True))
-
-
-def _fact(cells: Sequence[str], columns: Sequence[str]) -> Fact | Rejected:
-    try:
-        row = cells_by_column([*map(tidy, cells)], columns)
-        subject, relation, object_ = (check_id(row[name], f"name of the {name}") for name in REQUIRED)
-        if ITEM_ID.fullmatch(subject) and PROPERTY_ID.fullmatch(relation):
-            # As names, they would take the place of the labels that these have.
-            return Rejected(f"{subject} and {relation} are ids, not names; a table of ids is one for `facts`")
-        start, end = row.get("start") or None, row.get("end") or None
-        check_interval(start, end)
-        return Fact(fact_id(subject, relation, object_, start), subject, relation, object_, start=start, end=end)
-    except ValueError as error:
-        return Rejected(str(error))

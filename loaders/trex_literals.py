@@ -10,7 +10,7 @@ Other values keep their notation; their type is the last part of the type's URI 
 import re
 
 from kgprobe.records import Entity
-from kgprobe.sources.values import check_id, tidy
+from kgprobe.sources.values import check_id, plain_name, tidy
 
 from .literals import date_literal, value_literal
 from .wikidata_time import bounds
@@ -38,9 +38,9 @@ def literal(text: str, words: str) -> Entity | None:
     datatype = type_.strip("<>").rpartition("#")[2].rpartition("/")[2]
     if datatype in _DATES:
         return _date(value.strip('"'), words)
-    value = check_id(tidy(value.strip('"')), "value")
+    value = tidy(value.strip('"'))
     check_id(datatype, "type of a value")
-    return value_literal(value, datatype, value)
+    return value_literal(check_id(plain_name(value), "value"), datatype, value)
 
 
 def _date(written: str, words: str) -> Entity:

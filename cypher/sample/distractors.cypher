@@ -1,11 +1,11 @@
-// Distractors of a fact, Ω(f), among the entities with these numbers: they share a type with its object (without a type: they are
-// objects of its relation), share no name with it, and were never an object of its subject and relation. With $before, a date, for
-// sentences in the present tense: also objects that were right until a known day before it, unless the fact itself has ended by
-// then. With $names, entities that share a name with an object of any time are excluded, too.
-// With $refused instead the entities of the same kind that are not distractors, with the first applicable reason.
-// $before: yyyymmdd or null, $names, $refused: true or false, $rows: [{subject, fact, numbers}]
+// Entities of the same kind as a fact's object among those with these numbers: they share a type with it; without a type, they are
+// objects of its relation. Distractors, Ω(f), have no reason against them: they have a label and were never an object of the fact's
+// subject and relation. With $before, a date, for sentences in the present tense: also objects that were right until a known day
+// before it, unless the fact itself has ended by then. Shared names are not tested here, as Cypher has no case folding: see
+// sample/right_names.
+// $before: yyyymmdd or null, $rows: [{subject, fact, numbers}]
 //   -> fact, number, id, label, aliases, object: its label, shared: [id of a type], relation: its label without a type, former:
-//      true for a former object, reason: null, or itself, nameless, right, namesake
+//      true for a former object, reason: null, or itself, nameless, right
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
@@ -19,11 +19,7 @@ WITH row, fact.relation AS asked, object, collect(known) AS ever,
        END
      ) AS known
 WITH row, asked, object.id AS truth, object.label AS like, known, [one IN ever | one.id] AS ever,
-     coalesce(object.types, []) AS types,
-     reduce(
-       names = [object.label] + coalesce(object.aliases, []),
-       one IN CASE WHEN $names THEN ever ELSE [] END | names + [one.label] + coalesce(one.aliases, [])
-     ) AS names
+     coalesce(object.types, []) AS types
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
 USING INDEX SEEK rival:Entity(number)
@@ -33,9 +29,7 @@ WITH row, number, rival, like, types, asked, rival.id IN ever AS held,
        WHEN rival.id = truth THEN 'itself'
        WHEN coalesce(rival.label, '') = '' THEN 'nameless'
        WHEN rival.id IN known THEN 'right'
-       WHEN rival.label IN names OR any(name IN coalesce(rival.aliases, []) WHERE name IN names) THEN 'namesake'
      END AS reason
-WHERE (reason IS NOT NULL) = $refused
 OPTIONAL MATCH (rival)-[:OBJECT_OF]->(relation:Relation {id: asked})
 WITH row, number, rival, like, types, asked, held, relation, reason
 WHERE size(types) > 0 OR relation IS NOT NULL

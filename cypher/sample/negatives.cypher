@@ -1,8 +1,8 @@
 // Hard negatives of a fact among the entities with these numbers: objects that its relation has elsewhere, of the same kind as its
-// object (years for a year, literals for a literal), that are not right for its subject and share no name with a right object. With
-// $before, a date, former objects are negatives if they ended before it, on a known day, and the fact itself has not ended by then.
-// With $names, entities that share a name with an object of any time are excluded, too.
-// $as_of: yyyymmdd, $before: yyyymmdd or null, $names: true or false, $rows: [{subject, fact, numbers}]
+// object (years for a year, literals for a literal), that are not right for its subject. With $before, a date, former objects are
+// negatives if they ended before it, on a known day, and the fact itself has not ended by then. Shared names are not tested here, see
+// sample/right_names.
+// $as_of: yyyymmdd, $before: yyyymmdd or null, $rows: [{subject, fact, numbers}]
 //   -> fact, number, id, label, aliases, former: true for a former object
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
@@ -13,20 +13,15 @@ WITH row, subject.id AS itself, fact.relation AS asked, coalesce(object.datatype
      collect(
        CASE
          WHEN $before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown'
-           THEN known
+           THEN known.id
        END
-     ) AS true_ones,
-     collect(known) AS ever, collect(CASE WHEN truth.until < $as_of THEN known.id END) AS past
-WITH row, itself, asked, kind, past, [one IN true_ones | one.id] AS ids,
-     reduce(
-       names = [], one IN CASE WHEN $names THEN ever ELSE true_ones END | names + [one.label] + coalesce(one.aliases, [])
-     ) AS names
+     ) AS ids,
+     collect(CASE WHEN truth.until < $as_of THEN known.id END) AS past
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
 USING INDEX SEEK rival:Entity(number)
 MATCH (rival)-[:OBJECT_OF]->(relation:Relation)
 WHERE relation.id = asked AND rival.label <> '' AND coalesce(rival.datatype, '') = kind
   AND rival.id <> itself AND NOT rival.id IN ids
-  AND NOT rival.label IN names AND none(name IN coalesce(rival.aliases, []) WHERE name IN names)
 RETURN row.fact AS fact, number, rival.id AS id, rival.label AS label, coalesce(rival.aliases, []) AS aliases,
        rival.id IN past AS former

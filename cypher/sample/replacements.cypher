@@ -1,9 +1,9 @@
-// Replacements of an entity in a fact among the entities with these numbers: they have a label, share no name with the entity, and
-// are neither it nor the entity at the other end. Only literals replace literals.
+// Replacements of an entity in a fact among the entities with these numbers: they have a label and are neither the entity nor the
+// one at the other end. Only literals replace literals. Shared names are not tested here, as Cypher has no case folding.
 // Unless $any_type, they must be similar: they share a type; without types, a literal has the same datatype, and an object of a
 // relation is also one of its objects.
-// $any_type: true or false, $rows: [{fact, replaced, other: ids of the entity and of the one at the other end, names: of the entity,
-//   relation: id for an object, null for a subject, numbers}]
+// $any_type: true or false, $rows: [{fact, replaced, other: ids of the entity and of the one at the other end, relation: id for an
+//   object, null for a subject, numbers}]
 //   -> fact, number, id, label, aliases
 UNWIND $rows AS row
 MATCH (replaced:Entity {id: row.replaced})
@@ -13,7 +13,6 @@ UNWIND row.numbers AS number
 MATCH (entity:Entity {number: number})
 USING INDEX SEEK entity:Entity(number)
 WHERE entity.label <> '' AND entity.id <> row.replaced AND entity.id <> row.other
-  AND NOT entity.label IN row.names AND none(name IN coalesce(entity.aliases, []) WHERE name IN row.names)
   AND (entity.datatype IS NULL) = (kind = '')
   AND ($any_type OR any(type IN coalesce(entity.types, []) WHERE type IN types)
        OR (size(types) = 0 AND coalesce(entity.datatype, '') = kind))

@@ -31,7 +31,7 @@ from kgprobe.graph.record_batches import (
 from kgprobe.graph.rows import column_by
 from kgprobe.graph.write import WrittenBatch, write_entities, write_facts, write_relations
 from kgprobe.records import Placed, Rejected
-from kgprobe.sources.contract import Source
+from kgprobe.sources.contract import Source, folded_by
 
 # A batch has tens of thousands of objects without reference cycles. At Python's default frequency, garbage collection
 # would take half as long as creating them.
@@ -54,6 +54,7 @@ class LoadCounts:
         broken: messages about damaged files, whose rest is lost.
         outside: facts left out because a filter of the source left out their object.
         resumed: True if an interrupted load was continued.
+        folded: names that were changed, see :func:`~kgprobe.sources.values.plain_name`.
     """
 
     records: Counter[str] = field(default_factory=Counter)
@@ -62,6 +63,7 @@ class LoadCounts:
     broken: list[str] = field(default_factory=list)
     outside: int = 0
     resumed: bool = False
+    folded: int = 0
 
     def reject(self, problems: Iterable[Problem], source: Source, report_problem: Callable[[str], None]) -> None:
         """Count and report rejected records."""
@@ -136,7 +138,9 @@ def load(
             report.outside += written.outside
             report.reject([*batch.problems, *written.problems], source, report_problem)
             report.records[stage] += batch.records
+            report.folded += batch.folded
             report_progress(stage, batch.records)
+    report.folded += folded_by(source)
     return report
 
 

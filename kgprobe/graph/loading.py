@@ -9,6 +9,7 @@ from kgprobe.graph.bulk.bulk_files import BulkCounts
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import LoadCounts
 from kgprobe.graph.ingest import load as ingest
+from kgprobe.sanitize import counted
 from kgprobe.sources.contract import ReadsGraph, Source, not_loaded_of
 
 # Messages about skipped records in a report; callers get each of them through ``on_problem``.
@@ -46,6 +47,7 @@ class LoadReport:
         problems: messages about the first ``KEPT_PROBLEMS`` skipped records.
         broken: messages about truncated files; an unknown number of records after the break is lost.
         not_loaded: numbers of statements of the source that are not loaded, by kind, such as ``deprecated``.
+        folded: number of names that were changed into the form that all names have that print alike.
     """
 
     source: str
@@ -58,6 +60,7 @@ class LoadReport:
     problems: Sequence[str]
     broken: Sequence[str] = ()
     not_loaded: Mapping[str, int] = field(default_factory=dict)
+    folded: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts; JSON-compatible."""
@@ -70,6 +73,7 @@ class LoadReport:
             "skipped": dict(self.skipped),
             "outside": self.outside,
             "not_loaded": dict(self.not_loaded),
+            "folded": self.folded,
             "broken": list(self.broken),
         }
 
@@ -95,6 +99,12 @@ class LoadReport:
             lines.append(f"Skipped: {', '.join(skipped)}.")
         if self.outside:
             lines.append(f"{self.outside:,} facts were left out: their objects are not in this part of the source.")
+        if self.folded:
+            names = f"{counted(self.folded, 'name')} {'was' if self.folded == 1 else 'were'}"
+            lines.append(
+                f"{names} changed, so that names that print alike are equal: normal form NFC, no invisible characters,"
+                " plain spaces, apostrophes and hyphens."
+            )
         if self.not_loaded:
             kinds = [f"{count:,} {kind}" for kind, count in sorted(self.not_loaded.items())]
             lines.append(f"Statements not loaded: {sum(self.not_loaded.values()):,} ({', '.join(kinds)}).")
@@ -163,4 +173,5 @@ def report_of(
         problems=problems,
         broken=tuple(counts.broken),
         not_loaded=not_loaded,
+        folded=counts.folded,
     )

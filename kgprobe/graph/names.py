@@ -1,4 +1,4 @@
-"""Find relations and entities by id, label or alias, ignoring case."""
+"""Find relations and entities by id, label or alias; names may differ in case, and need only print alike."""
 
 import difflib
 import re
@@ -11,6 +11,7 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.reading import Reader
 from kgprobe.graph.rows import column_by
 from kgprobe.sanitize import counted
+from kgprobe.sources.values import plain_name
 
 _SIMILAR = 1_000
 _SHOWN = 5
@@ -124,11 +125,12 @@ def entities_called(graph: Reader, texts: set[str]) -> Iterator[dict[str, list[s
     yield ids
     if len(ids) == len(texts):
         return
-    by_name: dict[str, list[str]] = {text.lower(): [] for text in texts}
-    for row in _rows_called(graph, texts):
+    plain = {text: plain_name(text).lower() for text in texts}
+    by_name: dict[str, list[str]] = {name: [] for name in plain.values()}
+    for row in _rows_called(graph, set(map(plain_name, texts))):
         for name in by_name.keys() & set(map(str.lower, row["names"])):
             by_name[name].append(row["id"])
-    yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name[text.lower()]))) for text in texts}
+    yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name[plain[text]]))) for text in texts}
 
 
 def entities_in_text(graph: Reader, text: str) -> list[str]:
@@ -138,6 +140,7 @@ def entities_in_text(graph: Reader, text: str) -> list[str]:
 
     Cost: a look-up for each sequence of up to ``_NAME_WORDS`` words, see :func:`entities_called`.
     """
+    text = plain_name(text)
     words = list(islice(_TEXT_WORD.finditer(text), _TEXT_WORDS))
     spans: dict[tuple[int, int], str] = {}
     for first in range(len(words)):
@@ -166,7 +169,7 @@ def no_entity(graph: Reader, name: str) -> str:
 
 def similar_entities(graph: Reader, name: str) -> list[str]:
     """Return labels and ids of entities with a label similar to a name, most similar first."""
-    lowered = name.lower()
+    lowered = plain_name(name).lower()
     words = _WORD.findall(lowered)
     if words and has_name_index(graph):
         close_words = " ".join(f"{word}~ {word}*" for word in words[:_WORDS])
@@ -212,7 +215,7 @@ def _has_word(text: str) -> bool:
 
 
 def _relation(name: str, ids_by_name: Mapping[str, Sequence[str]]) -> str:
-    ids = ids_by_name.get(name.lower(), ())
+    ids = ids_by_name.get(plain_name(name).lower(), ()) or ids_by_name.get(name.lower(), ())
     if name in ids:
         return name
     ids = [id_ for id_ in ids if id_.lower() == name.lower()] or ids

@@ -1,15 +1,15 @@
 """Split a source's streams into batches of records, and convert these to rows, in the same way for loads and imports.
 
-Duplicates are rejected, dates are parsed, facts are grouped by subject. This needs no graph, so that a load does it
-while the engine writes the previous batch.
+Names that print alike become equal, duplicates are rejected, dates are parsed, facts are grouped by subject. This needs
+no graph, so that a load does it while the engine writes the previous batch.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, ne
 from typing import NamedTuple, TypeVar
 
 from kgprobe.dates import calendar_date, first_day, last_day
@@ -19,6 +19,7 @@ from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sanitize import visible
 from kgprobe.sources.contract import Source
+from kgprobe.sources.values import plain_name
 
 T = TypeVar("T")
 
@@ -193,6 +194,7 @@ class RecordBatch(NamedTuple):
         records: number of records read.
         position: number of records of the stream up to the end of the batch.
         last: True if the stream ends with the batch.
+        folded: number of names that were changed, see :func:`~kgprobe.sources.values.plain_name`.
     """
 
     places: Mapping[str, Placed]
@@ -200,6 +202,7 @@ class RecordBatch(NamedTuple):
     records: int
     position: int
     last: bool
+    folded: int = 0
 
 
 def problem_message(problem: Problem, source: Source) -> str:
@@ -215,23 +218,42 @@ def read_batches(source: Source, stage: str, skip: int = 0) -> Iterator[RecordBa
     overhead = encoded_bytes([source.name, source.fingerprint]) + _ROW_BYTES
     last = False
     while not last:
-        records, last = _next_records(stream, overhead)
+        records, last, folded = _next_records(stream, overhead)
         position += len(records)
         places, problems = distinct(records)
-        yield RecordBatch(places, problems, len(records), position, last)
+        yield RecordBatch(places, problems, len(records), position, last, folded)
 
 
-def _next_records(stream: Iterator[Placed], overhead: int) -> tuple[list[Placed], bool]:
-    """Return the records of the next batch, each sent with ``overhead`` bytes, and True if the stream has ended."""
+def _next_records(stream: Iterator[Placed], overhead: int) -> tuple[list[Placed], bool, int]:
+    """Return the records of the next batch, True if the stream has ended, and the number of changed names.
+
+    Args:
+        overhead: bytes that are sent with each record.
+    """
     records: list[Placed] = []
-    size = 0
+    size = folded = 0
     for placed in stream:
-        checked, bytes_ = _checked(placed, overhead)
+        with_names, changed = _with_plain_names(placed)
+        checked, bytes_ = _checked(with_names, overhead)
         records.append(checked)
         size += bytes_
+        folded += changed
         if len(records) >= BATCH_RECORDS or size >= BATCH_BYTES:
-            return records, False
-    return records, True
+            return records, False, folded
+    return records, True, folded
+
+
+def _with_plain_names(placed: Placed) -> tuple[Placed, int]:
+    """Return a record with names in their plain form, and the number of names that this changed."""
+    record = placed.record
+    if not isinstance(record, (Entity, Relation)) or "".join((record.label, *record.aliases)).isascii():
+        return placed, 0
+    label, *aliases = map(plain_name, (record.label, *record.aliases))
+    changed = sum(map(ne, (label, *aliases), (record.label, *record.aliases)))
+    if not changed:
+        return placed, 0
+    others = tuple(alias for alias in dict.fromkeys(aliases) if alias and alias != label)
+    return placed._replace(record=replace(record, label=label, aliases=others)), changed
 
 
 def _checked(placed: Placed, overhead: int) -> tuple[Placed, int]:

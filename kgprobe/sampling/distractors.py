@@ -1,8 +1,8 @@
 """Distractors: wrong entities in place of a fact's object, drawn at random.
 
 Section 3 of the distractor paper; docs/methods/distractors.md: a distractor of a fact shares a type with its object
-(an object without a type: it is an object of the same relation), shares no name with it, and is not an object of the
-fact's subject and relation at ``as_of``. They form the set Ω(f), from which every strategy selects.
+(an object without a type: it is an object of the same relation), shares no name with it (ignoring case), and is not an
+object of the fact's subject and relation at ``as_of``. They form the set Ω(f), from which every strategy selects.
 :class:`FormerObjects` decides on objects that were right in the past.
 
 Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
@@ -10,17 +10,19 @@ tested in the graph (``cypher/sample/distractors.cypher``). In place of a date o
 come first (:mod:`.similar_literals`).
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Protocol
 
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import column_by
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, object_pool, subject_pool, tried_rows
 from kgprobe.sampling.similar_literals import SimilarLiterals
+from kgprobe.sources.values import name_key
 
 # Separates the draws of subjects from others with the same seed.
 SUBJECTS = 2
@@ -124,11 +126,9 @@ def admissible(graph: Graph, rows: Tried, former: FormerObjects = EXCLUDED) -> l
     Returns:
         One dictionary per row, from numbers, in their order in the row, to distractors.
 
-    Cost: a look-up for each number, and one for each shared type.
+    Cost: a look-up for each number and fact, and one for each shared type.
     """
-    accepted = graph.read(
-        "sample/distractors", rows=tried_rows(rows), before=former.before, names=former.names, refused=False
-    )
+    accepted = [row for row in judged(graph, rows, former) if row["reason"] is None]
     types = sorted(set(chain.from_iterable(map(itemgetter("shared"), accepted))))
     labels = column_by("id", "label", graph.read("sample/labels", ids=types)) if types else {}
     distractors = []
@@ -142,6 +142,38 @@ def admissible(graph: Graph, rows: Tried, former: FormerObjects = EXCLUDED) -> l
         )
         distractors.append((row["fact"], row["number"], distractor))
     return by_number(rows, distractors)
+
+
+def judged(graph: Graph, rows: Tried, former: FormerObjects = EXCLUDED) -> list[Row]:
+    """Return the entities of the same kind as a fact's object, each with the reason why it is no distractor.
+
+    Arguments and cost as of :func:`admissible`.
+
+    Returns:
+        Rows of the query ``sample/distractors``; a reason is None, ``itself``, ``nameless``, ``right`` or ``namesake``.
+    """
+    own = namesakes(graph, rows, former, of="object")
+    entities = graph.read("sample/distractors", rows=tried_rows(rows), before=former.before)
+    for row in entities:
+        if row["reason"] is None and own(row):
+            row["reason"] = "namesake"
+    return entities
+
+
+def namesakes(graph: Graph, rows: Tried, former: FormerObjects, of: str) -> Callable[[Row], bool]:
+    """Return a test of entities (fact, label, aliases): True if one shares a name with an object of its fact.
+
+    Names that differ only in case are shared: :func:`~kgprobe.sources.values.name_key`.
+
+    Args:
+        of: ``object`` for the fact's own object, ``right`` for all that are right for its subject and relation; those
+            of any time if ``former.names`` is set.
+    """
+    keys: dict[str, set[str]] = defaultdict(set)
+    own = key_rows([key for key, _ in rows])
+    for row in graph.read("sample/right_names", rows=own, before=former.before, of="ever" if former.names else of):
+        keys[row["fact"]].update(map(name_key, filter(None, row["names"])))
+    return lambda row: not keys[row["fact"]].isdisjoint(map(name_key, (row["label"], *row["aliases"])))
 
 
 class RandomDistractors:

@@ -12,8 +12,9 @@ from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
 from kgprobe.graph.rows import column_by
-from kgprobe.sampling.distractors import EXCLUDED, FormerObjects
+from kgprobe.sampling.distractors import EXCLUDED, FormerObjects, judged
 from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.sources.values import plain_name
 
 # Separators behind the subject's id in ids of facts: of tables, and of Wikidata.
 _AFTER_SUBJECT = (" ", "$")
@@ -115,8 +116,10 @@ def _readings(text: str, relations: Mapping[str, Sequence[str]]) -> Iterator[_Re
     parts = list(map(str.strip, text.split(_BETWEEN)))
     if len(parts) == 3:
         subject, relation, object_ = parts
-        yield from (_Reading(subject, identifier, object_) for identifier in relations.get(relation.lower(), ()))
+        ids = relations.get(plain_name(relation).lower(), ())
+        yield from (_Reading(subject, identifier, object_) for identifier in ids)
         return
+    text = plain_name(text)
     for name in sorted(relations, key=len, reverse=True):
         for match in re.finditer(rf"(?i)(?<=\S) {re.escape(name)} (?=\S)", text):
             subject, object_ = text[: match.start()].strip(), text[match.end() :].strip()
@@ -249,8 +252,6 @@ def describe_pool(graph: Graph, key: FactKey, former: FormerObjects = EXCLUDED) 
         kind = f"that are objects of {labels.get(target['relation']) or target['relation']}"
         rows = graph.read("sample/objects", ids=[target["relation"]])
     numbers = sorted(set(chain.from_iterable(map(itemgetter("numbers"), rows))))
-    candidates = [{**key._asdict(), "numbers": numbers}]
-    rows = graph.read("sample/distractors", rows=candidates, before=former.before, names=former.names, refused=True)
-    counts = Counter(map(itemgetter("reason"), rows))
+    counts = Counter(map(itemgetter("reason"), judged(graph, [(key, numbers)], former)))
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
     return PoolSummary(kind, bool(types), len(numbers), left_out)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.distractors import former_objects
+from kgprobe.sampling.distractors import former_objects, namesakes
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, Tried, by_number, objects_pool, tried_rows
 from kgprobe.sampling.similar_literals import SimilarLiterals
@@ -69,11 +69,13 @@ class Negatives:
 
     def _admissible(self, rows: Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, Negative]]:
         accepted = []
-        former = self._former
+        is_namesake = namesakes(self._graph, rows, self._former, of="right")
         matches = self._graph.read(
-            "sample/negatives", rows=tried_rows(rows), as_of=self._as_of, before=former.before, names=former.names
+            "sample/negatives", rows=tried_rows(rows), as_of=self._as_of, before=self._former.before
         )
         for row in matches:
+            if is_namesake(row):
+                continue
             candidates = pools[row["fact"]].size
             negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"], candidates)
             accepted.append((row["fact"], row["number"], negative))

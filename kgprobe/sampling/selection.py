@@ -22,6 +22,7 @@ from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, seeded_number
 from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
 from kgprobe.sampling.popularity import PopularFacts, askable_popularities, balanced_sample, popularities_of
 from kgprobe.sanitize import visible
+from kgprobe.sources.values import plain_name
 
 # Order of a measurement's facts in its settings.
 SEEDED_ORDER = "hash of seed and fact"
@@ -329,7 +330,7 @@ def _find_triple(
         UnknownNameError: the line has an unknown name, or several facts.
     """
     subject, relation, object_ = (str(row[end]) for end in _TSV_COLUMNS)
-    ids = relations.get(relation.lower(), ())
+    ids = relations.get(plain_name(relation).lower(), ())
     if not ids:
         raise UnknownNameError(f"no relation is called {relation!r}{close_relations(relation, relations)}.")
     for text in (subject, object_):

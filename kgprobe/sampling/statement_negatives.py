@@ -13,8 +13,8 @@ GraphEval (Section 3 of the paper on evaluating with large graphs). The definiti
 - **Any type**: the sentences about kinds do not apply.
 - **Absent**: the graph contains no fact, at any time, that says the same: with this relation or one that shares a
   wording with it, and with the same subject and an object that shares a name with the object, or with the same object
-  and a subject that shares a name with the subject. Names are labels and aliases that are not white space, compared
-  exactly.
+  and a subject that shares a name with the subject. Names are labels and aliases that are not white space; case is
+  ignored, and names that print alike are equal (:func:`~kgprobe.sources.values.name_key`).
 - **Draws** are uniform among the negatives of a part, without repetition. With several parts, each negative first draws
   the part, among those with more.
 
@@ -33,7 +33,7 @@ from operator import itemgetter
 import numpy as np
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.rows import rows_by
+from kgprobe.graph.rows import column_by, rows_by
 from kgprobe.sampling.facts import AskedFact, describe_facts, names_of
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.pool_draws import (
@@ -49,6 +49,7 @@ from kgprobe.sampling.pool_draws import (
     object_pool,
     subject_pool,
 )
+from kgprobe.sources.values import share_name
 
 # Replaced parts.
 SUBJECT, RELATION, OBJECT = "subject", "relation", "object"
@@ -230,17 +231,15 @@ class StatementNegatives:
             request: Row = {"fact": key.fact, "numbers": list(numbers)}
             if place == OBJECT:
                 request |= {"replaced": fact.object, "other": key.subject, "relation": fact.relation}
-                request["names"] = fact.object_names
             else:
                 request |= {"replaced": key.subject, "other": fact.object, "relation": None}
-                request["names"] = fact.subject_names
             requests.append(request)
         by_fact = {key.fact: facts[key] for key, _ in tried}
         for row in self._graph.read("sample/replacements", rows=requests, any_type=self._any_type):
             label, fact = row["label"], by_fact[row["fact"]]
-            if not label.strip():
-                continue
             names = names_of(label, row["aliases"])
+            if not label.strip() or share_name(names, fact.object_names if place == OBJECT else fact.subject_names):
+                continue
             if place == OBJECT:
                 false, both = _changed(fact, place, object=row["id"], object_label=label), (fact.subject_names, names)
             else:
@@ -256,15 +255,23 @@ class StatementNegatives:
             alike = sorted(self._alike.get(false.relation, {false.relation}))
             row = {"index": index, "subject": false.subject, "relations": alike, "object": false.object}
             rows.append({**row, "names": candidate.object_names})
-        contained = {row["index"] for row in self._graph.read("sample/said", rows=rows)} if rows else set()
+        contained = self._contained("sample/said", rows)
         rest = []
         for row, candidate in zip(rows, candidates, strict=True):
             if row["index"] not in contained:
                 rest.append({**row, "names": candidate.subject_names})
-        if rest:
-            matches = self._graph.read("sample/said_of_namesakes", rows=rest, max_degree=NAMESAKES_DEGREE)
-            contained.update(map(itemgetter("index"), matches))
+        contained |= self._contained("sample/said_of_namesakes", rest, max_degree=NAMESAKES_DEGREE)
         return [candidate for index, candidate in enumerate(candidates) if index not in contained]
+
+    def _contained(self, query: str, rows: Sequence[Row], **limits: int) -> set[int]:
+        """Return the indices of the statements that the graph contains about an entity with one of the row's names."""
+        if not rows:
+            return set()
+        # Names with an equal key are equal in this form, too.
+        in_cypher = [{**row, "names": [name.lower().upper() for name in row["names"]]} for row in rows]
+        names = column_by("index", "names", rows)
+        matches = self._graph.read(query, rows=in_cypher, **limits)
+        return {match["index"] for match in matches if share_name(names[match["index"]], match["names"])}
 
 
 def equivalent_relations(words: Mapping[str, Collection[str]]) -> dict[str, set[str]]:

@@ -77,6 +77,21 @@ def not_loaded_of(source: Source) -> Mapping[str, int]:
 
 
 @runtime_checkable
+class CountsFolded(Protocol):
+    """A source that makes ids of names: it makes these plain itself, see :func:`~kgprobe.sources.values.plain_name`."""
+
+    @property
+    def folded(self) -> int:
+        """Number of different names that it has changed."""
+        ...
+
+
+def folded_by(source: Source) -> int:
+    """Return the number of names that a source itself has folded."""
+    return source.folded if isinstance(source, CountsFolded) else 0
+
+
+@runtime_checkable
 class ReadsGraph(Protocol):
     """A source that is a graph on a server, which must not be loaded into itself."""
 

@@ -1,6 +1,7 @@
-"""Checks of values for all formats: ids, texts, intervals."""
+"""Checks of values for all formats: ids, texts, names, intervals."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 from kgprobe.dates import UNKNOWN, first_day, last_day
@@ -12,6 +13,43 @@ ID_LIMIT = 1000
 # or change the direction of writing.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _GAPS = re.compile("[ \x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+# Characters that print nothing, such as soft hyphens, marks of direction and byte order marks.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]"
+)
+# Joiners and variation selectors shape emoji and letters of other scripts, but not Latin, Greek and Cyrillic letters.
+_IDLE_JOINERS = re.compile("(?<![^\0-\u058f\u1e00-\u1fff])[\u200c\u200d\ufe00-\ufe0f]+")
+_OTHER_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_SPACES = re.compile(f" *[{_OTHER_SPACES}][{_OTHER_SPACES} ]*")
+_PLAIN_SIGNS = str.maketrans({**dict.fromkeys("\u2018\u2019\u201b\u02bc", "'"), **dict.fromkeys("\u2010\u2011", "-")})
+
+
+def plain_name(name: str) -> str:
+    r"""Return a name in the form that all names have that print like it.
+
+    This is Unicode's normal form NFC without invisible characters, with plain spaces, apostrophes and hyphens.
+
+    >>> plain_name("New\u00a0York"), plain_name("Cote\u0302 d\u2019Ivoire\u200e")
+    ('New York', "Côte d'Ivoire")
+    """
+    if name.isascii():
+        return name
+    plain = _INVISIBLE.sub("", unicodedata.normalize("NFC", name))
+    plain = _SPACES.sub(" ", plain).translate(_PLAIN_SIGNS)
+    return unicodedata.normalize("NFC", _IDLE_JOINERS.sub("", plain)).strip()
+
+
+def name_key(name: str) -> str:
+    """Return a text that is equal for names that differ only in case or print alike."""
+    folded = plain_name(name).casefold()
+    return folded if folded.isascii() else unicodedata.normalize("NFC", folded)
+
+
+def share_name(names: Iterable[str], others: Iterable[str]) -> bool:
+    """Return True if two entities have a name in common that is not white space, by :func:`name_key`."""
+    keys = set(filter(str.strip, map(name_key, names)))
+    return not keys.isdisjoint(map(name_key, others))
 
 
 def tidy(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kgprobe.dates import first_day
 from kgprobe.records import Entity
-from kgprobe.sources.values import check_id, tidy
+from kgprobe.sources.values import check_id, plain_name, tidy
 
 from ..literals import DATE, NUMBER, QUANTITY, STRING, NotLoaded, date_literal, normal_number, unit_words, value_literal
 from .identifiers import words
@@ -82,8 +82,8 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
 
 
 def value_id(value: Value) -> str:
-    """Return the id of a literal: the date, or value and type."""
-    return value.value if value.datatype == "date" else f"{value.value}^^{value.datatype}"
+    """Return the id of a literal: the date, or value and type. Texts that print alike have one id."""
+    return value.value if value.datatype == "date" else f"{plain_name(value.value)}^^{value.datatype}"
 
 
 def value_entity(value: Value) -> Entity:
@@ -96,7 +96,7 @@ def value_entity(value: Value) -> Entity:
         label = _day_label(text)
     elif datatype not in ("integer", "decimal", "string"):
         label = f"{text} {unit_words(words(f'unit:{datatype}'), text)}"
-    return value_literal(text, datatype, label)
+    return value_literal(plain_name(text), datatype, label)
 
 
 def date_bound(value: Value) -> str | None:
@@ -115,7 +115,7 @@ def kind_of(value: Value) -> NotLoaded:
 
 def _text(text: str) -> Value | NotLoaded:
     tidied = tidy(text)
-    if not tidied:
+    if not plain_name(tidied):
         return EMPTY_TEXT
     return Value(tidied, "string") if len(tidied) <= TEXT_LIMIT else LONG_TEXT
 

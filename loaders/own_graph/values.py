@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from kgprobe.dates import UNKNOWN, first_day
 from kgprobe.records import Entity
-from kgprobe.sources.values import check_id, tidy, tidy_all
+from kgprobe.sources.values import check_id, plain_name, tidy, tidy_all
 
 from ..literals import date_literal, value_literal
 
@@ -130,14 +130,15 @@ def literal_of(value: Any, name: str, values: Literal["date", "number", "text"] 
     if values == "number" and not _is_number(value):
         raise ValueError(f"its {shown(name)} is {shown(value)}; a number is expected")
     if not _is_number(value) or values == "text":
-        kind, text = "string", check_id(text_of(value, name), shown(name))
+        kind, text = "string", text_of(value, name)
+        check_id(plain_name(text), shown(name))
     elif not math.isfinite(value):
         raise ValueError(f"its {shown(name)} is {shown(value)}; a finite number is expected")
     elif int(value) == value:
         kind, text = "integer", str(int(value))
     else:
         kind, text = "decimal", str(value)
-    return value_literal(text, kind, text)
+    return value_literal(plain_name(text), kind, text)
 
 
 def shown(value: Any) -> str:

@@ -16,7 +16,10 @@ from neo4j.exceptions import TransientError
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import derive, driver, ingest, record_batches
 from kgprobe.graph.client import Graph, Transaction
+from kgprobe.graph.loading import load_source
+from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.servers.bulk_loading import write_bulk_source
 from kgprobe.servers.folder import Folder
 from kgprobe.servers.leases import stop
 from kgprobe.servers.opening import open_graph
@@ -304,7 +307,7 @@ CHANGING_TYPES = st.lists(
 
 
 @given(loads=st.lists(st.tuples(CHANGING_TYPES, CHANGING_FACTS), min_size=2, max_size=3))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_kept_beside_facts_is_what_they_say(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, loads: list[tuple[list[list[str]], list[Fact]]]
 ) -> None:
@@ -422,6 +425,34 @@ LABELS = [
     "line\u2028break",
     "x" * 29_000,
 ]
+
+
+FOLDED = [
+    Entity("a", "Ame\u0301lie", ("Am\u00e9lie", "\u200eAmelia", "Amelia")),
+    Entity("b", "N\u2019Djamena", ("plain",)),
+    Entity("n\u0303", "\u200b", types=("t\u00a0",)),
+    Entity("c", "New York", ("New\u00a0York",)),
+]
+
+
+def test_names_are_folded_and_counted(graph: Graph, tmp_path: Path) -> None:
+    source = WrittenSource(FOLDED, relation_records=[Relation("r", "part\u00a0of", ("in",))])
+    report = load_source(graph, source)
+    assert rows(graph, "MATCH (e:Entity) WHERE e.label IS NOT NULL RETURN e.id, e.label, e.aliases ORDER BY e.id") == [
+        ("a", "Am\u00e9lie", ["Amelia"]),
+        ("b", "N'Djamena", ["plain"]),
+        ("c", "New York", []),
+        # Ids are no names.
+        ("n\u0303", "", []),
+    ]
+    assert rows(graph, "MATCH (r:Relation) RETURN r.label") == [("part of",)]
+    assert report.folded == report.to_dict()["folded"] == 6
+    assert "6 names were changed, so that names that print alike are equal" in str(report)
+    assert write_bulk_source(tmp_path / "files", source).folded == 6
+    # By the way in which someone writes them.
+    for name in ("Ame\u0301lie", "n\u2019djamena", "new\u00a0york"):
+        assert len(entity_ids(graph, [name])) == 1
+    assert relation_ids(graph, ["part\u00a0of"]) == ("r",)
 
 
 def test_labels_are_data(graph: Graph) -> None:

@@ -493,6 +493,9 @@ def test_literals_by_their_kinds() -> None:
     assert literal_of(18.5, "p", None).id == "18.5^^decimal"
     assert literal_of(18.0, "p", "number").id == "18^^integer"
     assert literal_of("red ", "p", None).id == "red^^string"
+    assert literal_of("light\u00a0red\u200e", "p", None).id == "light red^^string"
+    with pytest.raises(ValueError, match="is empty"):
+        literal_of("\u200e", "p", None)
 
 
 @pytest.mark.parametrize(

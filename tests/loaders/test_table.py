@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sources.contract import Source, open_source
+from kgprobe.sources.contract import Source, folded_by, open_source
 from tests.loaders.streams import messages, records
 
 SHARED = Path(__file__).parents[2] / ".." / "shared" / "data" / "wikidata"
@@ -301,6 +301,26 @@ def test_table_of_names_makes_entities_and_relations(tmp_path: Path, delimiter: 
         Fact("A | made by | R S |", "A", "made by", "R S"),
         Fact("B | made by | R S |", "B", "made by", "R S", end="2011"),
     ]
+
+
+def test_names_that_print_alike_are_one_entity(tmp_path: Path) -> None:
+    rows = [
+        "Film,setting,Ame\u0301lie",
+        "Book,se\u00adtting,Am\u00e9lie",
+        "Play,setting,\u200eAm\u00e9lie",
+        "Book,by,\u200e",
+    ]
+    table = tmp_path / "names.csv"
+    table.write_text("\n".join(["subject,relation,object", *rows]), encoding="utf-8")
+    source = open_source("table", table=table)
+    assert [record.label for record in records(source.relations())] == ["setting"]
+    assert [record.id for record in records(source.entities())] == ["Film", "Am\u00e9lie", "Book", "Play"]
+    *facts, nameless = records(source.facts())
+    assert [fact.object for fact in facts] == ["Am\u00e9lie"] * 3
+    assert facts[0].id == "Film setting Am\u00e9lie"
+    assert nameless.reason == "the name of the object is empty"
+    # Two objects and a relation; the last cell is no name.
+    assert folded_by(source) == 3
 
 
 def test_ids_are_no_names(tmp_path: Path) -> None:

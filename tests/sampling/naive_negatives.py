@@ -1,7 +1,7 @@
 """Negatives of an enumerable graph, by the words of kgprobe/sampling/statement_negatives.py."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kgprobe.records import Entity, Fact
@@ -21,8 +21,12 @@ Triple = tuple[str, str, str]
 
 
 def graph_of(seed: int) -> tuple[list[Entity], list[Fact]]:
-    """Return entities with few names, so that many have one in common, some of them literals of two datatypes."""
+    """Return entities with few names, so that many have one in common, some of them literals of two datatypes.
+
+    Half of the names are in upper case: *straße 3* and *STRASSE 3* are one name.
+    """
     people, facts = enumerable(seed, entities=26, facts=60, subjects=8)
+    people = [_spelled(entity, str.upper if number % 2 else str.lower) for number, entity in enumerate(people)]
     facts = [replace(fact, relation=f"r{number % 6}") for number, fact in enumerate(facts)]
     literals = [
         *(Entity(f"{1870 + n}", f"{1870 + n}", value=f"{1870 + n}", datatype="year") for n in range(3)),
@@ -30,6 +34,11 @@ def graph_of(seed: int) -> tuple[list[Entity], list[Fact]]:
     ]
     dated = [Fact(f"d{n}", f"e{n % 4}", f"r{n % 2}", entity.id) for n, entity in enumerate([*literals, *literals[:2]])]
     return [*people, *literals], [*facts, *dated]
+
+
+def _spelled(entity: Entity, spell: Callable[[str], str]) -> Entity:
+    label, *aliases = (spell(name.replace("name", "straße")) for name in (entity.label, *entity.aliases))
+    return replace(entity, label=label, aliases=tuple(aliases))
 
 
 class Naive:
@@ -57,7 +66,7 @@ class Naive:
             self.pointing_to[fact.object, fact.relation].append(fact.subject)
 
     def names(self, entity: str) -> set[str]:
-        return {name for name in (self.by_id[entity].label, *self.by_id[entity].aliases) if name.strip()}
+        return {name.casefold() for name in (self.by_id[entity].label, *self.by_id[entity].aliases) if name.strip()}
 
     def alike(self, relation: str) -> set[str]:
         own = set(self.relations.get(relation, ()))

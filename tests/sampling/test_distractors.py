@@ -9,9 +9,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling import pool_draws as module
-from kgprobe.sampling.distractors import Distractor, RandomDistractors, admissible
+from kgprobe.sampling.distractors import EXCLUDED, Distractor, FormerObjects, RandomDistractors, admissible
 from kgprobe.sampling.facts import askable_facts, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.lookup import describe_pool
 from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
 from tests.written_source import WrittenSource
 
@@ -94,6 +95,39 @@ def test_admissible_returns_distractors_with_their_reasons(graph: Graph) -> None
     assert list(cities) == [numbers["b"], numbers["a"]]
     assert [(rival.id, rival.reason) for rival in years.values()] == [("y", "object of founded in")]
     assert none == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("Rome", "ROME"),
+        ("Weißenburg", "WEISSENBURG"),
+        ("ΟΔΟΣ", "οδος"),
+        ("İzmir", "i̇zmir"),
+        ("Côte d'Ivoire", "Co\u0302te D\u2019Ivoire"),
+        ("New York", "new\u00a0york\u200e"),
+    ],
+)
+def test_names_shared_by_case_folding_exclude_a_rival(graph: Graph, own: str, other: str) -> None:
+    entities = [
+        Entity("s", "subject"),
+        Entity("o", own, ("own alias",), types=("t",)),
+        Entity("label", other, types=("t",)),
+        Entity("alias", "someone", (other,), types=("t",)),
+        Entity("both", "another", ("OWN ALIAS",), types=("t",)),
+        Entity("former", "once", ("Also Once",), types=("t",)),
+        Entity("namesake of former", "ALSO ONCE", types=("t",)),
+        Entity("fine", "someone else", types=("t",)),
+    ]
+    facts = [Fact("f", "s", "r", "o"), Fact("g", "s", "r", "former", end="1990")]
+    load(graph, WrittenSource(entities, facts))
+    key = FactKey("s", "f")
+    for former, ids in ((EXCLUDED, {"fine", "namesake of former"}), (FormerObjects(names=True), {"fine"})):
+        (rivals,) = RandomDistractors(graph).retrieve([key], 9, [0], former)
+        assert {rival.id for rival in rivals} == ids
+    assert describe_pool(graph, key).left_out == (
+        ["the object itself", "1 right as well, now or at another time", "3 with a name of its"]
+    )
 
 
 def test_askable_facts_are_current_named_and_of_the_relations(graph: Graph) -> None:

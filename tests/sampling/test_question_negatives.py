@@ -59,6 +59,24 @@ def test_all_negatives_are_found_and_nothing_else(
     assert formers
 
 
+def test_namesake_by_case_folding_is_no_negative(graph: Graph) -> None:
+    people = [
+        Entity("s", "subject"),
+        Entity("o", "Rome", ("Roma",)),
+        Entity("too", "Weißenburg"),
+        Entity("twin", "ROMA"),
+        Entity("other twin", "x", ("WEISSENBURG\u200e",)),
+        Entity("fine", "Paris"),
+    ]
+    facts = [Fact("f", "s", "r", "o"), Fact("g", "s", "r", "too")]
+    facts += [Fact(f"of {one.id}", "o", "r", one.id) for one in people[3:]]
+    load(graph, WrittenSource(people, facts))
+    for former in ("wrong", "right"):
+        (negatives,) = Negatives(graph, AS_OF, former).draw([FactKey("s", "f")], 9, [0])
+        assert [negative.id for negative in negatives] == ["fine"]
+
+
+@pytest.mark.slow
 def test_one_is_drawn_with_the_same_probability_as_any_other(graph: Graph) -> None:
     people = [Entity(f"e{n}", f"name {n}") for n in range(14)]
     facts = [Fact(f"f{n}", "e0" if n < 3 else "e1", "r", f"e{n + 2}") for n in range(12)]

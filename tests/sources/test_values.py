@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy, tidy_all
+from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, name_key, plain_name, tidy, tidy_all
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,55 @@ def test_tidy_text_is_one_line_and_stays_unchanged(text: str) -> None:
     assert all(unicodedata.category(character) != "Cc" for character in tidied)
     assert tidy(tidied) == tidied
     assert [c for c in text if c.isalnum()] == [c for c in tidied if c.isalnum()]
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("Ame\u0301lie", "Am\u00e9lie"),
+        ("\u1112\u1161\u11ab", "\ud55c"),
+        ("\u212bngstr\u00f6m", "\u00c5ngstr\u00f6m"),
+        ("Vie\u0323\u0302t", "Vi\u1ec7t"),
+        ("\ufeffRome\u200e", "Rome"),
+        ("Donau\u00addampf\u200bschiff", "Donaudampfschiff"),
+        ("Par\u200dis\u200c\ufe0f", "Paris"),
+        ("\u202bAmman\u202c", "Amman"),
+        ("e\u034f\u0301", "\u00e9"),
+        ("New\u00a0York", "New York"),
+        ("New\u00a0 \u2009York\u3000", "New York"),
+        ("N\u2019Djamena \u02bc\u2018", "N'Djamena ''"),
+        ("Rhein\u2010Main\u2011Gebiet", "Rhein-Main-Gebiet"),
+        ("\u200b\u00a0", ""),
+        # Visible differences and joiners that shape a script remain.
+        ("two  spaces", "two  spaces"),
+        ("1990\u20131999 \u201cx\u201d 5\u2032", "1990\u20131999 \u201cx\u201d 5\u2032"),
+        ("Nuku\u02bbalofa", "Nuku\u02bbalofa"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u0d28\u0d4d\u200d", "\u0d28\u0d4d\u200d"),
+        ("👩‍👩‍👧‍👦 ❤\ufe0f 🏴󠁧󠁢󠁳󠁣󠁴󠁿", "👩‍👩‍👧‍👦 ❤\ufe0f 🏴󠁧󠁢󠁳󠁣󠁴󠁿"),
+        ("x\u00b2 \ufb01 \uff21", "x\u00b2 \ufb01 \uff21"),
+    ],
+)
+def test_names_that_print_alike_are_equal(name: str, plain: str) -> None:
+    assert plain_name(name) == plain
+    assert plain_name(plain) == plain
+
+
+@given(st.text(st.sampled_from("ae\u0301\u0323\u200d\ufe0f\u200e\u00a0 \u2019\u212b\u1e63\u0d4d\u3000\u1ebf")))
+def test_plain_name_stays_unchanged(name: str) -> None:
+    assert plain_name(plain_name(name)) == plain_name(name)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Stra\u00dfe", "STRASSE"),
+        ("\u039f\u0394\u039f\u03a3", "\u03bf\u03b4\u03bf\u03c2"),
+        ("ame\u0301lie", "AM\u00c9LIE\u200e"),
+    ],
+)
+def test_name_key_ignores_case(one: str, other: str) -> None:
+    assert name_key(one) == name_key(other)
 
 
 def test_texts_are_unique_in_order_without_the_label() -> None:

@@ -28,6 +28,7 @@ class BulkCounts(msgspec.Struct, frozen=True):
     broken: Sequence[str]
     outside: int
     not_loaded: Mapping[str, int] = msgspec.field(default_factory=dict)
+    folded: int = 0
 
 
 class BulkFiles(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from kgprobe.graph.bulk.row_files import RowFiles, quoted
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
 from kgprobe.graph.rows import column_by
-from kgprobe.sources.contract import Source, not_loaded_of
+from kgprobe.sources.contract import Source, folded_by, not_loaded_of
 
 
 @dataclass(slots=True)
@@ -42,6 +42,7 @@ class _Conversion:
             self.batches += 1
             self.position = batch.position
             self.counts.records[stage] += batch.records
+            self.counts.folded += batch.folded
             self.report_progress(stage, batch.records)
 
     def _read(self, stage: str) -> Iterator[RecordBatch]:
@@ -139,7 +140,12 @@ def convert(
                 "OBJECT_OF": objects_count,
             },
             records=BulkCounts(
-                dict(counts.written), dict(counts.problems), counts.broken, counts.outside, not_loaded_of(source)
+                dict(counts.written),
+                dict(counts.problems),
+                counts.broken,
+                counts.outside,
+                not_loaded_of(source),
+                counts.folded + folded_by(source),
             ),
         )
         files.save(unfinished)

@@ -24,6 +24,7 @@ from kgprobe.progress import Wait
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, mapped_array, mapped_lists, places_among
+from kgprobe.sources.values import name_key
 
 Int16s = NDArray[np.int16]
 Int32s = NDArray[np.int32]
@@ -32,7 +33,7 @@ UInt64s = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
 # Version of the files.
-FORMAT = 1
+FORMAT = 2
 # Number of entities that are Python objects at the same time.
 _ROWS = 20_000
 # Bounds of facts without a known begin or end.
@@ -49,7 +50,7 @@ class GraphColumns:
         degrees: number of facts of each entity, shape (entities,).
         datatypes: of literals, as places in ``datatype_names``; -1 for other entities.
         types: of each entity, ascending.
-        names: of each entity, a hash of each label or alias that is not white space.
+        names: of each entity, a hash of the key of each label or alias that is not white space.
         fact_ids: Arrow strings.
         subjects, relations, objects: of the facts, shape (facts,).
         begins, ends: of the facts, ``yyyymmdd``; ``ALWAYS`` and ``FOREVER`` where unknown.
@@ -210,7 +211,7 @@ def _entities(rows: list[Row], types: _Codes, datatypes: _Codes) -> _Block:
     type_codes: list[list[int]] = []
     datatype_codes: list[int] = []
     for row in rows:
-        names.append(list(filter(str.strip, dict.fromkeys((row["label"], *row["aliases"])))))
+        names.append(list(filter(str.strip, dict.fromkeys(map(name_key, (row["label"], *row["aliases"]))))))
         type_codes.append([types[type_] for type_ in dict.fromkeys(row["types"])])
         datatype_codes.append(datatypes[row["datatype"]] if row["datatype"] else -1)
     table = pa.Table.from_pylist(rows, _ENTITIES)

@@ -91,6 +91,8 @@ def test_intermediate_nodes_belong_to_a_page() -> None:
         ("3", f"{UNIT}perCent", "3^^perCent", "3 per cent"),
         (" two\nlines ", f"{XSD}string", "two lines^^string", "two lines"),
         ("true", f"{XSD}boolean", "true^^string", "true"),
+        # Ids are plain, labels become so on loading.
+        ("New\u00a0York\u200e", f"{XSD}string", "New York^^string", "New\u00a0York\u200e"),
     ],
 )
 def test_values(text: str, datatype: str, id_: str, label: str) -> None:
@@ -117,7 +119,7 @@ def test_texts_that_nobody_could_be_asked_for_are_left_out() -> None:
     string = f"{XSD}string"
     assert read_value("Haus", "de", string, ("en",)) == OTHER_LANGUAGE
     assert read_value("house", "en", string, ("en",)) == Value("house", "string")
-    assert read_value(" \n", None, string, ("en",)) == EMPTY_TEXT
+    assert read_value(" \n", None, string, ("en",)) == read_value("\u200e", None, string, ("en",)) == EMPTY_TEXT
     assert isinstance(read_value("x" * TEXT_LIMIT, None, string, ("en",)), Value)
     assert read_value("x" * (TEXT_LIMIT + 1), None, string, ("en",)) == LONG_TEXT
     assert read_value("http://a/", None, f"{XSD}anyURI", ("en",)) == WEB_ADDRESS
