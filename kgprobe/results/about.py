@@ -68,13 +68,12 @@ class About:
         return "" if self.rounds is None else f" in {counted(self.rounds, 'round')}"
 
 
-def about_run(run: Row, declined: Mapping[str, Sequence[str]]) -> About:
-    """Return the origin of a run's finding from the properties of its node, and the declined parameters."""
+def about_run(run: Row) -> About:
+    """Return the origin of a run's finding from the properties of its node."""
     return About(
         name=run["id"],
         described=msgspec.json.decode(run["config"]),
         versions=msgspec.json.decode(run["versions"]),
         rounds=run["round"],
-        declined=declined,
         **{name: run[name] for name in ("model", "probe", "as_of", "seed", "sampling", "reversed")},
     )

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -308,7 +308,7 @@ class Run(StoredAnswers):
         """Its origin: model, probe and settings."""
         from kgprobe.results.about import about_run
 
-        return about_run(self.properties, read_declined(self.folder))
+        return replace(about_run(self.properties), declined=read_declined(self.folder))
 
     @property
     def outcomes(self) -> Outcomes:
