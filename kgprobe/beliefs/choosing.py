@@ -49,7 +49,7 @@ def expected_gain(messages: Messages, facts: Positions) -> Floats:
     _, before = messages.before(facts)
     parts, weights, cavity = messages.cavities(facts)
     slots = messages.slots(facts)
-    site = np.where(slots >= 0, messages.site_precision[slots], 0.0) if messages.answered else np.zeros(len(facts))
+    site = np.where(slots >= 0, messages.sites[slots, 0], 0.0) if messages.answered else np.zeros(len(facts))
     # Covariance of theta with each part, and through the part with all other facts that share it.
     shared = (slope / (1 + site * before))[:, None] * weights * cavity
     touched, places = np.unique(parts, return_inverse=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.beliefs.effects import Effects
-from kgprobe.beliefs.messages import Messages, Tilted, Variances, settle
+from kgprobe.beliefs.messages import Messages, Tilted, Variances, settle, with_answers
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -79,13 +79,12 @@ def _of_parts(messages: Messages, touched: Positions, kinds_of: Positions) -> Fl
 
 def _of_facts(messages: Messages) -> float:
     """Return the best variance of the own parts of answered facts."""
-    facts = messages.positions
-    before, variance = messages.before(facts)
+    before, variance = messages.before_own(np.arange(messages.answered))
     own = messages.variances.own
-    mean, after = messages.marginals(facts)
+    mean, after = with_answers(before, variance, messages.sites)
     share = own / variance
     squares = share**2 * ((mean - before) ** 2 + after) + own * (1 - share)
-    return float(_most_probable(np.array([squares.sum()]), np.array([float(len(facts))]))[0])
+    return float(_most_probable(np.array([squares.sum()]), np.array([float(messages.answered)]))[0])
 
 
 def _most_probable(squares: Floats, count: Floats) -> Floats:

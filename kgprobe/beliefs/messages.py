@@ -163,9 +163,9 @@ class Messages:
         return self._counts[: self.answered, 1]
 
     @property
-    def site_precision(self) -> Floats:
-        """Precision that the answers contribute to x of each fact, by slot."""
-        return self._site[: self.answered, 0]
+    def sites(self) -> Floats:
+        """Precision and precision times mean that the answers contribute to x, by slot; shape (answered, 2)."""
+        return self._site[: self.answered]
 
     def parts_of(self, slots: Positions) -> Positions:
         """Return the parts of answered facts, shape (slots, parts of a fact)."""
@@ -246,13 +246,14 @@ class Messages:
         heard[has_answers] -= self._sent[slots[has_answers]]
         return self._summed(weights, heard)
 
+    def before_own(self, slots: Positions) -> tuple[Floats, Floats]:
+        """Return mean and variance of x of some answered facts without their own answers, each of shape (slots,)."""
+        return self._summed(self._weights[slots], self.heard[self._parts[slots]] - self._sent[slots])
+
     def marginals(self, facts: Positions) -> tuple[Floats, Floats]:
         """Return mean and variance of x of some facts with their own answers (sites), each of shape (facts,)."""
-        mean, variance = self.before(facts)
         slots = self._slot_of[facts]
-        site = np.where((slots >= 0)[:, None], self._site[slots], 0.0)
-        after = 1 / (1 / variance + site[:, 0])
-        return after * (mean / variance + site[:, 1]), after
+        return with_answers(*self.before(facts), np.where((slots >= 0)[:, None], self._site[slots], 0.0))
 
     def posterior(self, facts: Positions) -> Tilted:
         """Return moments of x and theta of some facts, asked or not. Cost: linear in these."""
@@ -271,7 +272,7 @@ class Messages:
             True for the facts that have not converged, shape (slots,), and the distinct parts that have moved.
         """
         parts, weights = self._parts[slots], self._weights[slots]
-        mean, variance = self._summed(weights, self.heard[parts] - self._sent[slots])
+        mean, variance = self.before_own(slots)
         after = tilted(mean, variance, self._counts[slots, 0], self._counts[slots, 1])
         # The tilted distribution is narrower than the cavity; rounding can contradict it.
         site = np.stack(
@@ -325,6 +326,12 @@ class Messages:
         precision = self._prior() + heard[..., 0]
         mean = (weights * heard[..., 1] / precision).sum(axis=1)
         return mean, (weights**2 / precision).sum(axis=1) + self.variances.own
+
+
+def with_answers(mean: Floats, variance: Floats, sites: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance of x with its answers, given those without them and the sites of the facts."""
+    after = 1 / (1 / variance + sites[:, 0])
+    return after * (mean / variance + sites[:, 1]), after
 
 
 def settle(messages: Messages, slots: Positions, most_sweeps: int, tolerance: float = TOLERANCE) -> Positions:

@@ -96,6 +96,7 @@ def test_it_asks_until_the_interval_is_as_narrow_as_wanted(example_graph: Graph,
     assert len(narrower.rows()) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("run")
 def test_it_ends_where_it_may_not_go_on(example_graph: Graph, tiny: Model) -> None:
     most = kgprobe.estimate_rates(example_graph, "to-estimate", precision=0.0005, rounds=3, model=tiny)
@@ -107,6 +108,7 @@ def test_it_ends_where_it_may_not_go_on(example_graph: Graph, tiny: Model) -> No
     assert len(stopped.rows()) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("run")
 def test_another_run_is_told_by_name(example_graph: Graph, tiny: Model) -> None:
     kgprobe.run_rounds(example_graph, tiny, name="other", rounds=1, **OPTIONS)

@@ -46,7 +46,7 @@ def judge(graph: Graph, tmp_path: Path) -> Judge:
     return write_judge(graph, spec, tmp_path / "judge")
 
 
-@pytest.mark.parametrize("replaced", ["object", "any"])
+@pytest.mark.parametrize("replaced", ["object", pytest.param("any", marks=pytest.mark.slow)])
 def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judge, replaced: str) -> None:
     folder, shards = judge_world(graph, judge, negatives=2, replace=replaced)
     table = rows_of(folder)

@@ -145,6 +145,7 @@ def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Mod
     assert {row["layer"] for row in result.rows()} == {1}
 
 
+@pytest.mark.slow
 def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
     plain = trained(labels, tiny)
     few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_learning_rate": 1e-3}
@@ -208,6 +209,7 @@ def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> No
         kgprobe.evaluate_judge(result.judge, answers, model=tiny)
 
 
+@pytest.mark.slow
 def test_unreadable_labels_become_unknown_by_option(
     graph: Graph, tiny: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
         assert (written[fact]["distractors_right"], written[fact]["distractors_answers"]) == counts
 
 
+@pytest.mark.slow
 def test_fact_without_answers_by_probability_is_predicted(example_graph: Graph) -> None:
     # Questions with ten or more right answers are not asked, and distractors ask about such facts.
     labels = kgprobe.label_facts(
@@ -183,6 +184,7 @@ def test_table_continues_on_a_later_day(example_graph: Graph) -> None:
     assert kgprobe.label_facts(example_graph, well_read(), as_of=20240102, **how).notes == first.notes
 
 
+@pytest.mark.slow
 def test_inverse_asks_the_same_facts_backwards(example_graph: Graph) -> None:
     labels = kgprobe.label_facts(
         example_graph, well_read(), ways="distractors,inverse", limit=6, relations=["capital"], as_of=AS_OF
@@ -250,6 +252,7 @@ def test_model_without_scores_is_asked_by_questions(example_graph: Graph) -> Non
         kgprobe.label_facts(example_graph, silent, ways="distractors", limit=4)
 
 
+@pytest.mark.slow
 def test_tables_are_compared_on_equal_facts(example_graph: Graph) -> None:
     one = kgprobe.label_facts(example_graph, well_read(), name="one", **FEW)
     other = kgprobe.label_facts(example_graph, well_read(), name="other", **FEW | {"limit": 12, "seed": 0})

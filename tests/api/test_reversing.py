@@ -193,6 +193,7 @@ def test_demo_graph_is_rebuilt_after_changes_and_runs_stay(graph: Graph, tiny: M
         assert kgprobe.open("kept-run", aside).finding().about.reversed
 
 
+@pytest.mark.slow
 @ONE_ENGINE
 def test_mistakes_are_named(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(KgprobeError, match="The graph is empty"):

@@ -77,6 +77,7 @@ def test_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, ti
         kgprobe.delete(name, example_graph)
 
 
+@pytest.mark.slow
 def test_resumed_run_has_the_preferred_names(example_graph: Graph, tiny: Model) -> None:
     chances = []
     for name, rounds in (("at-once", [3]), ("in-two-parts", [2, 3])):
@@ -93,6 +94,7 @@ def test_resumed_run_has_the_preferred_names(example_graph: Graph, tiny: Model) 
     assert max(chance for its in at_once.values() for chance in its) > 0.25
 
 
+@pytest.mark.slow
 def test_run_goes_on_with_a_model_loaded_as_it_was(example_graph: Graph, tmp_path: Path) -> None:
     save_base(tmp_path / "model", "gpt2", n_positions=1024)
     spec = f"hf:{tmp_path / 'model'}"

@@ -174,6 +174,7 @@ def test_nothing_outlives_a_step(capitals: Graph, tmp_path: Path) -> None:
     assert last["kgprobe/known"] == again["kgprobe/known"]
 
 
+@pytest.mark.slow
 def test_error_ends_no_training_unless_it_shall(
     capitals: Graph, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +195,7 @@ def test_error_ends_no_training_unless_it_shall(
         strict.train()
 
 
-@pytest.mark.parametrize("most", [None, 0.5])
+@pytest.mark.parametrize("most", [pytest.param(None, marks=pytest.mark.slow), 0.5])
 def test_asking_keeps_to_its_share_of_the_time(
     capitals: Graph,
     tmp_path: Path,

@@ -55,9 +55,9 @@ def test_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: in
 @pytest.mark.parametrize(
     ("sampling", "size", "candidates"),
     [
-        ("hardest", 12, FACTS),
         ("information", 12, 50),
         ("uniform", 12, FACTS),
+        pytest.param("hardest", 12, FACTS, marks=pytest.mark.slow),
         pytest.param("hardest", 12, 50, marks=pytest.mark.slow),
         pytest.param("information", 12, FACTS, marks=pytest.mark.slow),
         pytest.param("information", 40, FACTS, marks=pytest.mark.slow),
@@ -161,6 +161,7 @@ def test_hardest_are_asked_where_it_is_open_which_they_are() -> None:
     assert often[:20].sum() > 6.5 > 5.5 > often[20:].sum()
 
 
+@pytest.mark.slow
 def test_facts_that_have_had_one_answer_are_asked_again_at_first() -> None:
     messages = learner(rounds=1).messages
     once = messages.positions

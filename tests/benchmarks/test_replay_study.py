@@ -208,6 +208,7 @@ def test_both_readings_of_examined_are_told() -> None:
     assert "over those asked in the last 10 rounds with thompson (0.1050)" in study.verdict
 
 
+@pytest.mark.slow
 def test_what_a_reference_is_like_is_told() -> None:
     study = study_of(real_replays(), [4])
     told = note(study, "Each repetition has its own reference")

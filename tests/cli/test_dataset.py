@@ -5,6 +5,8 @@ import inspect
 import json
 from pathlib import Path
 
+import pytest
+
 import kgprobe
 from kgprobe.cli.dataset import dataset
 from kgprobe.probes.examples import ExampleOptions
@@ -36,6 +38,7 @@ def test_from_the_graph_to_a_task(home: dict[str, str], talker: str, tmp_path: P
     assert {path.name for path in (tmp_path / "tasks" / "mc").iterdir()} == {"mc.yaml", "facts.jsonl", "facts.py"}
 
 
+@pytest.mark.slow
 def test_relations_left_out_are_counted_by_reason(home: dict[str, str], tmp_path: Path) -> None:
     built = succeed("dataset", "build", str(tmp_path / "mc"), *RULES, **home)
     said = " ".join(built.stdout.split())

@@ -67,7 +67,7 @@ def test_nobody_reads_the_help(arguments: list[str]) -> None:
     assert exit_without_reader(*arguments) == (0, "")
 
 
-@pytest.mark.parametrize(("form", "read"), [("jsonl", 0), ("csv", 1)])
+@pytest.mark.parametrize(("form", "read"), [("jsonl", 0), pytest.param("csv", 1, marks=pytest.mark.slow)])
 def test_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object, form: str, read: int) -> None:
     # More than a pipe holds, so that the command still writes when the reader has left.
     query = f"{tmp_path}/many.cypher"
@@ -79,11 +79,13 @@ def test_reader_that_leaves_is_no_failure(endpoint: Endpoint, tmp_path: object, 
     assert found == (0, "")
 
 
+@pytest.mark.slow
 def test_few_bytes_that_nobody_reads_are_no_failure(example_endpoint: Endpoint) -> None:
     arguments = ("graph", "query", "explore/counts", "--format", "table")
     assert exit_without_reader(*arguments, **environment_of(example_endpoint)) == (0, "")
 
 
+@pytest.mark.slow
 def test_failure_stays_one_without_a_reader() -> None:
     code, said = exit_without_reader("graph", "query", "nonsense/name", KGPROBE_GRAPH="bolt://127.0.0.1:9")
     assert (code, "no query or file" in said) == (2, True)

@@ -143,6 +143,7 @@ def test_paper_shows_a_table_with_its_commands(home: dict[str, str]) -> None:
     assert (refused.returncode, "has no command: definition" in refused.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_replicate_repeats_a_table(home: dict[str, str]) -> None:
     done = succeed("paper", "grapheval", "table-1", "--replicate", "--json", **home)
     assert "$ kgprobe graph status --size" in done.stderr

@@ -88,6 +88,7 @@ def test_text_is_the_statement_of_the_relation(example: Graph, table: LabelTable
     assert lines == list(dict.fromkeys(fact.text for fact in found(example, table, ["France"])))
 
 
+@pytest.mark.slow
 def test_cypher_script_merges_the_facts(
     example: Graph, table: LabelTable, second_endpoint: Endpoint, tmp_path: Path
 ) -> None:

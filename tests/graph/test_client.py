@@ -17,6 +17,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.watchdog import Watchdog
 from kgprobe.servers.opening import open_graph
+from tests.cases import slow_except
 from tests.servers.servers import clean_environment, servers_on, wait_for
 
 # In a process of its own: pytest sets up logging, and the terminal of a user has none.
@@ -68,6 +69,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "CONNECTION_SECONDS", 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hasty")
 def test_connections_are_cut_where_nobody_answers_time_and_again() -> None:
     looks = iter([True, False, True, False, False])
@@ -89,7 +91,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Graph, psuti
 
 
 @pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("way", ["read", "write", "stream"])
+@pytest.mark.parametrize("way", slow_except(["read", "write", "stream"], ["read"]))
 def test_stopped_server_is_an_error_until_it_continues(own: tuple[Graph, psutil.Process], way: str) -> None:
     graph, server = own
     with Graph(graph.endpoint) as connection:

@@ -307,7 +307,7 @@ CHANGING_TYPES = st.lists(
 
 
 @given(loads=st.lists(st.tuples(CHANGING_TYPES, CHANGING_FACTS), min_size=2, max_size=3))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_kept_beside_facts_is_what_they_say(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, loads: list[tuple[list[list[str]], list[Fact]]]
 ) -> None:

@@ -66,6 +66,7 @@ def never() -> Model:
     return Model("tiny", open_scorer=fail)
 
 
+@pytest.mark.slow
 def test_labels_that_were_asked_in_another_way_are_refused(label: Callable[..., Measurement], tiny: Model) -> None:
     judge = trained(label(Weighty("a")), tiny).judge
     assert kgprobe.evaluate_judge(judge, label(Weighty("a"), limit=60), model=tiny).quality.count
@@ -81,6 +82,7 @@ def test_labels_that_were_asked_in_another_way_are_refused(label: Callable[..., 
         kgprobe.evaluate_judge(judge, label(Weighty("b"), limit=30), model=never())
 
 
+@pytest.mark.slow
 def test_of_long_instructions_the_part_that_differs_is_shown(label: Callable[..., Measurement], tiny: Model) -> None:
     beginning = "Think of it. " * 20
     instructions = [f"{beginning}{word}\nStatement: {{statement}}\nAnswer:" for word in ("Now", "Later")]

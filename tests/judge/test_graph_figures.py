@@ -156,6 +156,7 @@ def test_counts_stay_within_distinct_values(monkeypatch: pytest.MonkeyPatch) -> 
     assert found == pytest.approx(stats.spearmanr(np.concatenate(every), np.concatenate(metrics)).statistic)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(facts(), st.integers(1, 11))
 def test_pearson_of_pairs_equals_scipy_over_all_rows(rows: list[dict[str, Any]], size: int) -> None:

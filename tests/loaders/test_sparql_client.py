@@ -129,7 +129,7 @@ def test_back_off_doubles_with_jitter(through: Proxy, monkeypatch: pytest.Monkey
     assert len(set(waits[::5])) == 5
 
 
-@pytest.mark.parametrize("form", ["seconds", "date"])
+@pytest.mark.parametrize("form", ["seconds", pytest.param("date", marks=pytest.mark.slow)])
 def test_retry_after_is_obeyed(form: str, through: Proxy) -> None:
     until = datetime.now(timezone.utc) + timedelta(seconds=3)
     wait = "1" if form == "seconds" else format_datetime(until, usegmt=True)
@@ -157,7 +157,7 @@ SLOW = {
 }
 
 
-@pytest.mark.parametrize("kind", SLOW)
+@pytest.mark.parametrize("kind", slow_except(SLOW, set(SLOW) - {"a hang"}))
 def test_slow_divisible_query_is_reported_at_once(kind: str, through: Proxy) -> None:
     fail(through, *[SLOW[kind]] * 20)
     with pytest.raises(TooSlow):
@@ -206,6 +206,7 @@ def test_query_that_the_server_cannot_read(through: Proxy) -> None:
     assert len(through.requests) == 1
 
 
+@pytest.mark.slow
 def test_headers_in_drops_are_too_slow() -> None:
     def drip(server: socket.socket) -> None:
         with suppress(OSError):

@@ -92,6 +92,7 @@ def test_from_the_form_of_rdf(value: str, precision: int, calendar: str, expecte
     assert written(value, precision, calendar) == expected
 
 
+@pytest.mark.slow
 @given(
     st.integers(-100, 2100).filter(bool),
     st.integers(1, 12),

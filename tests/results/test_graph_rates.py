@@ -24,6 +24,7 @@ from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.store import FILE
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.years import YearSource
+from tests.cases import slow_except
 from tests.running.killed_run import make_plan
 from tests.written_source import WrittenSource
 
@@ -117,7 +118,7 @@ def by(rates: GraphRates) -> dict[str, dict[str, GroupRate]]:
     return {one.by: {group.group: group for group in one.groups} for one in rates.groupings}
 
 
-@pytest.mark.parametrize("sampling", ["information", "hardest", "uniform", "thompson"])
+@pytest.mark.parametrize("sampling", slow_except(["information", "hardest", "uniform", "thompson"], ["information"]))
 def test_it_holds_the_rate_of_all_facts_and_of_each_group(graph: Graph, sampling: str) -> None:
     load_facts(graph)
     ask(graph, "run", sampling=sampling)
@@ -255,6 +256,7 @@ def test_answers_are_where_they_were_kept(graph: Graph) -> None:
         estimate_run(graph, "run")
 
 
+@pytest.mark.slow
 def test_all_facts_are_looked_at_no_more_often_than_answers_grow(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     load_facts(graph)
     ask(graph, "run", rounds=40, facts_per_round=16)

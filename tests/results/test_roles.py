@@ -78,7 +78,7 @@ def test_worst_ring_is_the_verdict(near: Counts, far: Counts, verdict: str, word
     assert all(word in found.summary() for word in words), found.summary()
 
 
-@pytest.mark.parametrize("count", [2, 6])
+@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.slow), 6])
 def test_facts_needed_decide_all_rings_in_80_percent(count: int) -> None:
     rings = RINGS[:count]
     undecided = effects(dict.fromkeys(rings, (15, 3, 3, 9)))

@@ -7,10 +7,12 @@ from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from kgprobe.running.judged_shards import SHARDS, Shards, ShardShare, judge_shards
 
 
+@pytest.mark.slow
 def test_judge_shards_overlapping_shares_make_each_shard_once(tmp_path: Path) -> None:
     shards = Shards(facts=12, size=2)
     made: list[range] = []

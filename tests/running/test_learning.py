@@ -96,7 +96,9 @@ def test_killed_run_learns_only_what_was_not_kept(graph: Graph) -> None:
     assert without_replay(graph, "run") == with_replay(graph, "run")
 
 
-@pytest.mark.parametrize("fault", ["cut", "other answers", "another version", "other facts"])
+@pytest.mark.parametrize(
+    "fault", slow_except(["cut", "other answers", "another version", "other facts"], ["other answers"])
+)
 def test_learning_of_another_state_is_not_used(graph: Graph, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     load_facts(graph)
     ask(graph, "run", knows, rounds=4)
@@ -116,7 +118,7 @@ def test_learning_of_another_state_is_not_used(graph: Graph, fault: str, monkeyp
     assert found == without_replay(graph, "run")
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical"]))
 def test_estimate_keeps_what_another_learner_did_not(graph: Graph, learner: str) -> None:
     load_facts(graph)
     ask(graph, "run", sampling="uniform", learner=learner, rounds=4)
@@ -124,6 +126,7 @@ def test_estimate_keeps_what_another_learner_did_not(graph: Graph, learner: str)
     assert found == without_replay(graph, "run") == with_replay(graph, "run")
 
 
+@pytest.mark.slow
 def test_predictor_is_read_from_its_kept_learning(graph: Graph) -> None:
     load_facts(graph)
     ask(graph, "alike", knows, rounds=6, sampling="uniform", seed=6)

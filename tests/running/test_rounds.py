@@ -25,6 +25,7 @@ from kgprobe.running.store import FILE
 from kgprobe.sampling.facts import askable_facts
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
+from tests.cases import slow_except
 from tests.results.found import find_in_run
 from tests.running.killed_run import AS_OF, SEED, HashProbe, make_plan
 from tests.written_source import WrittenSource
@@ -74,7 +75,7 @@ def whole_run(graph: Graph, run: str, **changes: Any) -> None:
     run_rounds(graph, probe, plan)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical"]))
 def test_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner: str) -> None:
     load_graph(graph)
     whole_run(graph, "one", learner=learner)
@@ -123,7 +124,7 @@ class UnaskableProbe(HashProbe):
         ]
 
 
-@pytest.mark.parametrize("learner", ["hierarchical", "independent"])
+@pytest.mark.parametrize("learner", slow_except(["hierarchical", "independent"], ["independent"]))
 def test_unaskable_fact_has_no_verdict_and_is_not_repeated(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=60)
     probe = UnaskableProbe(graph)
@@ -179,7 +180,7 @@ def test_round_without_any_answer_does_not_take_place(graph: Graph, learner: str
     assert run_rounds(graph, probe, plan).rounds == ROUNDS
 
 
-@pytest.mark.parametrize("learner", ["hierarchical", "propagation"])
+@pytest.mark.parametrize("learner", slow_except(["hierarchical", "propagation"], ["hierarchical"]))
 def test_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     load_graph(graph, facts=40)
     probe, plan = HashProbe(graph), plan_for("run", rounds=100, stop_at_width=0.3, learner=learner)
@@ -215,17 +216,18 @@ def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: 
 BY_INDEPENDENT = [sampling for sampling in SAMPLING_RULES if "independent" in learners_for(sampling)]
 
 
+QUICK = [("hierarchical", "information"), ("propagation", "thompson"), ("independent", "thompson")]
+
+
 @pytest.mark.parametrize(
     ("learner", "sampling"),
     [
-        *[("hierarchical", sampling) for sampling in SAMPLING_RULES],
-        ("propagation", "thompson"),
-        ("independent", "thompson"),
-        *[
-            pytest.param("independent", sampling, marks=pytest.mark.slow)
-            for sampling in BY_INDEPENDENT
-            if sampling != "thompson"
-        ],
+        pytest.param(learner, sampling, marks=() if (learner, sampling) in QUICK else pytest.mark.slow)
+        for learner, sampling in [
+            *[("hierarchical", sampling) for sampling in SAMPLING_RULES],
+            ("propagation", "thompson"),
+            *[("independent", sampling) for sampling in BY_INDEPENDENT],
+        ]
     ],
 )
 def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:

@@ -1,14 +1,21 @@
 """The run in view: its beliefs on the facts, never mixed with those of another run."""
 
+import base64
+import json
 import re
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import kgprobe
+from kgprobe.api import rounds as api_rounds
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.errors import KgprobeError, UnknownNameError
@@ -16,14 +23,19 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import explore_names, find_query
 from kgprobe.graph.runs import latest_run
+from kgprobe.plugins import Register
+from kgprobe.probes.register import ProbeKind
+from kgprobe.records import Entity
 from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
+from kgprobe.running.learning import open_learning
 from kgprobe.running.rounds import continue_run, show_run
-from kgprobe.running.runs import begin_run, forget_run
+from kgprobe.running.runs import begin_run, forget_run, get_run
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from tests.beliefs.graphs import random_graph
 from tests.kills import Moment, ending_at
-from tests.running.held_beliefs import assert_holds, on_facts
-from tests.running.killed_run import HashProbe, make_plan
+from tests.running.held_beliefs import OF_RUN, assert_holds, on_facts
+from tests.running.killed_run import HashEvidence, HashProbe, make_plan
 from tests.running.test_expected import learned
 from tests.written_source import WrittenSource
 
@@ -126,6 +138,7 @@ def test_round_in_view_updates_unasked_neighbours(loaded: Graph, monkeypatch: py
     assert len(theta) == 3
 
 
+@pytest.mark.slow
 def test_run_out_of_view_leaves_facts_alone(loaded: Graph) -> None:
     run_rounds(loaded, "hidden", shown=False)
     assert on_facts(loaded) == {}
@@ -135,7 +148,7 @@ def test_run_out_of_view_leaves_facts_alone(loaded: Graph) -> None:
     assert on_facts(loaded) == before
 
 
-@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("steps", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int) -> None:
     run_rounds(loaded, "first", learner="propagation")
     run_rounds(loaded, "second", shown=False, seed=6)
@@ -158,14 +171,120 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     assert_holds(loaded, "second")
 
 
-def test_facts_loaded_later_get_beliefs_when_shown_again(loaded: Graph) -> None:
-    run_rounds(loaded, "run")
-    people, facts, relations = random_graph(40, 330, seed=9)
-    load(loaded, WrittenSource(people, facts, relations, fingerprint="more"))
-    show_run(loaded, "run")
-    assert_holds(loaded, "run")
+# In the process that it ends; two rounds, the last beliefs in parts, and the view, each committed or not.
+STAGES = [
+    Moment("after", "beliefs/guard_round", times=2),
+    Moment("after", "view/facts", times=3),
+    Moment("committed", "beliefs/apply", times=2),
+    Moment("after", "beliefs/summarize", times=3),
+    Moment("committed", "beliefs/summarize", times=4),
+    Moment("committed", "beliefs/effects", times=3),
+    Moment("before", "view/advance", times=1),
+    Moment("committed", "view/advance", times=2),
+]
 
 
+def stop() -> None:
+    raise StoppedError
+
+
+@pytest.fixture
+def hash_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the probe of the tests' runs, so that they have findings."""
+    kind = ProbeKind("hash", "", object, lambda: HashEvidence, lambda context, _: HashProbe(context.graph))
+    find = Register.get
+    monkeypatch.setattr(Register, "get", lambda self, name: kind if name == "hash" else find(self, name))
+
+
+def assert_finished(graph: Graph, run: str, *, everywhere: bool = True) -> None:
+    """Check that facts and beliefs have the numbers that follow from all answers of a run."""
+    assert_holds(graph, run, everywhere=everywhere)
+    properties = get_run(graph, run)
+    askable = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
+    beliefs = open_learning(graph, properties, askable).beliefs
+    theta = {row["fact"]: row["theta"] for row in graph.query(OF_RUN, run=run)}
+    # A load can have ended facts.
+    current = np.array([position for position in askable.positions(list(theta)) if position >= 0])
+    assert np.array_equal(np.sort(current), np.flatnonzero(beliefs.asked))
+    means = beliefs.model.posterior(current).theta
+    expected = dict(zip([askable[int(place)].fact for place in current], means, strict=True))
+    assert {fact: theta[fact] for fact in expected} == pytest.approx(expected, rel=1e-3)
+
+
+def assert_shown(graph: Graph, run: str) -> None:
+    """Check that facts.csv and the page have the beliefs of a run."""
+    page = api_rounds.open_run(graph, run).page()
+    stored = {row["fact"]: row for row in graph.query(OF_RUN, run=run)}
+    table = pd.read_csv(page.parent / "facts.csv").set_index("fact")
+    packed = re.search(r'id="asked-facts"[^>]*>([^<]+)<', page.read_text(encoding="utf-8"))
+    assert packed is not None
+    shown = json.loads(zlib.decompress(base64.b64decode(packed[1])))
+    known = dict(zip(shown["facts"], shown["columns"]["known"], strict=True))
+    assert set(table.index) == set(known) == set(stored)
+    for fact, row in stored.items():
+        assert row["theta"] == table["theta"][fact]
+        assert row["belief"] == table["belief"][fact]
+        assert known[fact] == round(1000 * (1 - row["theta"]))
+
+
+@pytest.mark.usefixtures("hash_kind")
+def test_run_killed_at_any_stage_is_shown_as_finished(loaded: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hierarchical_learner, "_BELIEFS", 16)
+    monkeypatch.setattr(view, "_FACTS", 64)
+    begin_run(loaded, HashProbe(loaded), make_plan("run", rounds=1), "hash")
+    for stage in STAGES:
+        done = get_run(loaded, "run")["round"]
+        plan = make_plan("run", rounds=done + 2, facts_per_round=16)
+        with ending_at(stage, stop), pytest.raises(StoppedError):
+            continue_run(loaded, HashProbe(loaded), plan)
+        # A killed round and a killed end write onto facts what they write into beliefs, or nothing.
+        assert_holds(loaded, "run", everywhere=False)
+        show_run(loaded, "run")
+        assert_finished(loaded, "run")
+        if stage in STAGES[2::3]:
+            assert_shown(loaded, "run")
+    assert get_run(loaded, "run")["round"] == 2 * len(STAGES) - 2
+
+
+@pytest.mark.usefixtures("hash_kind")
+def test_opening_a_killed_run_finishes_its_beliefs(loaded: Graph) -> None:
+    begin_run(loaded, HashProbe(loaded), make_plan("run", rounds=1), "hash")
+    plan = make_plan("run", rounds=3, facts_per_round=16)
+    with ending_at(Moment("committed", "beliefs/apply", times=3), stop), pytest.raises(StoppedError):
+        continue_run(loaded, HashProbe(loaded), plan)
+    before = loaded.query(OF_RUN, run="run").to_frame()
+    assert_shown(loaded, "run")
+    assert_finished(loaded, "run", everywhere=False)
+    assert not before.equals(loaded.query(OF_RUN, run="run").to_frame())
+
+
+@pytest.mark.usefixtures("hash_kind")
+def test_run_shown_after_a_load_agrees_in_all_views(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "_FACTS", 64)
+    people, facts, relations = random_graph(40, 300, seed=9)
+    popular = [
+        Entity(person.id, person.label, types=person.types, popularity=float(place % 7 + 1))
+        for place, person in enumerate(people)
+    ]
+    load(graph, WrittenSource(popular, facts, relations))
+    begin_run(graph, HashProbe(graph), make_plan("run", rounds=1), "hash")
+    plan = make_plan("run", rounds=ROUNDS, facts_per_round=16)
+    continue_run(graph, HashProbe(graph), plan)
+    asked = [row["fact"] for row in graph.query(OF_RUN, run="run")]
+    by_id = {fact.id: fact for fact in random_graph(40, 330, seed=9)[1]}
+    moved, renamed, ended = sorted(asked)[:3]
+    by_id[moved] = replace(by_id[moved], object="e3" if by_id[moved].object != "e3" else "e4")
+    by_id[renamed] = replace(by_id[renamed], relation="r1" if by_id[renamed].relation == "r0" else "r0")
+    by_id[ended] = replace(by_id[ended], end="1995")
+    famous = [replace(person, popularity=person.popularity * place) for place, person in enumerate(popular, start=1)]
+    load(graph, WrittenSource(famous, list(by_id.values()), relations, fingerprint="more"))
+    assert not {moved, renamed} & on_facts(graph).keys()
+    show_run(graph, "run")
+    assert_shown(graph, "run")
+    assert_finished(graph, "run")
+
+
+@pytest.mark.slow
 def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     complete = on_facts(loaded)
@@ -183,6 +302,7 @@ def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     assert_holds(loaded, "second")
 
 
+@pytest.mark.slow
 def test_run_deleted_by_hand_leaves_no_beliefs(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     run_rounds(loaded, "second", shown=False, seed=6)
@@ -195,6 +315,7 @@ def test_run_deleted_by_hand_leaves_no_beliefs(loaded: Graph) -> None:
     assert_holds(loaded, "second")
 
 
+@pytest.mark.slow
 def test_two_processes_that_change_the_view_never_mix_beliefs(loaded: Graph) -> None:
     names = ("first", "second", "third")
     for seed, name in enumerate(names):
@@ -220,7 +341,7 @@ def test_two_processes_that_change_the_view_never_mix_beliefs(loaded: Graph) -> 
         assert_holds(loaded, in_view["run"])
 
 
-@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("earlier", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_run_begun_at_the_same_moment_continues_out_of_view(
     loaded: Graph, earlier: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -260,6 +381,7 @@ def test_run_that_loses_the_view_reports_it(loaded: Graph, capsys: pytest.Captur
     assert_holds(loaded, "other")
 
 
+@pytest.mark.slow
 def test_show_that_loses_the_view_fails(loaded: Graph) -> None:
     run_rounds(loaded, "run", shown=False)
     run_rounds(loaded, "other", shown=False, seed=6)

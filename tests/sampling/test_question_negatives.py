@@ -76,6 +76,7 @@ def test_namesake_by_case_folding_is_no_negative(graph: Graph) -> None:
         assert [negative.id for negative in negatives] == ["fine"]
 
 
+@pytest.mark.slow
 def test_one_is_drawn_with_the_same_probability_as_any_other(graph: Graph) -> None:
     people = [Entity(f"e{n}", f"name {n}") for n in range(14)]
     facts = [Fact(f"f{n}", "e0" if n < 3 else "e1", "r", f"e{n + 2}") for n in range(12)]

@@ -25,7 +25,7 @@ def triples_of(negatives: Sequence[FalseFact]) -> list[Triple]:
     ("listed", "any_type"),
     [
         pytest.param(True, True, id="listed, of any type"),
-        pytest.param(False, False, id="by number, of its type"),
+        pytest.param(False, False, id="by number, of its type", marks=pytest.mark.slow),
         pytest.param(True, False, id="listed, of its type", marks=pytest.mark.slow),
         pytest.param(False, True, id="by number, of any type", marks=pytest.mark.slow),
     ],

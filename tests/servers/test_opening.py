@@ -69,6 +69,7 @@ def test_graph_is_used_at_once_and_closed(folder: Path) -> None:
             use()
 
 
+@pytest.mark.slow
 def test_each_graph_has_a_lease_of_its_own(kept: Path) -> None:
     with open_graph(kept) as first:
         second = open_graph(str(kept))
@@ -172,6 +173,7 @@ def test_folder_that_is_gone_takes_its_server_along(folder: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_no_folder_is_the_one_of_the_environment(
     kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: Endpoint
 ) -> None:
@@ -220,6 +222,7 @@ def test_arguments_that_cannot_be(folder: Path, argument: str, graph: str | None
         assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_others_are_not_shown_a_password_that_was_typed(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["kgprobe", "graph", "copy", "--output", "bolt://me:sec@ret@somewhere:7687"])
     with open_graph(kept):
@@ -228,6 +231,7 @@ def test_others_are_not_shown_a_password_that_was_typed(kept: Path, monkeypatch:
         ]
 
 
+@pytest.mark.slow
 def test_refused_password_costs_no_lease(kept: Path) -> None:
     password = Folder(kept).password_file
     right = password.read_text()
@@ -238,6 +242,7 @@ def test_refused_password_costs_no_lease(kept: Path) -> None:
     assert users(kept) == 0
 
 
+@pytest.mark.slow
 def test_signals_are_left_alone_unless_asked_for(kept: Path) -> None:
     requests = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
     before = [signal.getsignal(number) for number in requests]

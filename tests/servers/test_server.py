@@ -311,6 +311,7 @@ def test_port_lost_between_choice_and_use_is_chosen_anew(
             assert not graph.endpoint.address.endswith(f":{taken}")
 
 
+@pytest.mark.slow
 def test_missing_password_is_named(folder: Folder) -> None:
     with open_graph(folder.path, memory=MEMORY):
         pass
@@ -364,6 +365,7 @@ def test_users_are_listed_and_pruned(folder: Folder) -> None:
     assert json.loads(left.read_bytes())["command"] == "kgprobe rounds run"
 
 
+@pytest.mark.slow
 def test_full_disk_is_named_and_committed_data_stays(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -417,6 +419,7 @@ def test_ports_that_cannot_be(wishes: dict[str, int]) -> None:
         ServerOptions(**wishes)
 
 
+@pytest.mark.slow
 def test_link_to_a_folder_leads_to_the_same_server(folder: Folder, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder.path)

@@ -277,6 +277,7 @@ def test_faults_of_the_protocol_are_repeated(cache: AnswerCache) -> None:
         assert len(server.batches) == 1
 
 
+@pytest.mark.slow
 def test_batch_of_a_lost_response_is_found(cache: AnswerCache) -> None:
     with BatchServer() as server:
         for number in range(5):

@@ -157,6 +157,7 @@ def test_program_that_is_killed_goes_on_without_asking_again(tmp_path: Path) -> 
         ]
 
 
+@pytest.mark.slow
 def test_told_to_wait_all_wait() -> None:
     def faults(prompt: str, before: int) -> str | None:
         return "limited" if prompt == "Question number 40" and before == 0 else None
