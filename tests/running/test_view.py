@@ -88,7 +88,9 @@ def test_gds_call_in_the_guide_projects_numbers(loaded: Graph) -> None:
     """Graph Data Science projects numbers only: each of its properties is one, of a fact that can be asked."""
     run_rounds(loaded, "run")
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "data-model.md").read_text(encoding="utf-8")
-    call = re.search(r"gds\.graph\.project\('\w+', '(\w+)', '(\w+)', \{relationshipProperties: \{(.+?)\n\}\}\)", guide, re.S)
+    call = re.search(
+        r"gds\.graph\.project\('\w+', '(\w+)', '(\w+)', \{relationshipProperties: \{(.+?)\n\}\}\)", guide, re.S
+    )
     assert call is not None
     label, relationship, properties = call.groups()
     named = re.findall(r"\w+: \{property: '(\w+)', defaultValue: (\d+(?:\.\d+)?)\}", properties)
