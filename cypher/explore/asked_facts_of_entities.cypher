@@ -21,7 +21,7 @@ CALL (name, same) {
 }
 MATCH (e)-[f:FACT]-(:Entity)
 WHERE (size($relations) = 0 OR f.relation IN $relations)
-  AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
+  AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of AND f.ended IS NULL)
 WITH DISTINCT f
 MATCH (belief:Belief {id: $run + '/' + f.id})
 USING INDEX SEEK belief:Belief(id)
