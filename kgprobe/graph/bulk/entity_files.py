@@ -104,7 +104,7 @@ class EntityFiles:
         literals = set(batch.literals)
         payloads = []
         for place, (row, placed) in enumerate(zip(batch.rows, batch.places.values(), strict=True), start=first):
-            properties = row["properties"]
+            properties = row["properties"] | row["empty"]
             file = self._files.setdefault((placed.file, placed.unit), len(self._files))
             payload = (
                 f"{quoted(row['id'])},{quoted(properties['label'])},{array(properties['aliases'])},"
