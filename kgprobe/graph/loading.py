@@ -104,7 +104,7 @@ class LoadReport:
         written = ", ".join(map(self._written, ("entities", "relations", "facts")))
         lines = [f"{self.source}: {written}{' (resumed)' if self.resumed else ''}."]
         if self.properties:
-            lines.append(f"Relations have other {', '.join(self.properties)} now.")
+            lines.append(f"Changed in relations: {', '.join(self.properties)}.".replace("_", " "))
         skipped = [f"{count:,} {reason}" for reason, count in self.skipped.items() if count]
         if skipped:
             lines.append(f"Skipped: {', '.join(skipped)}.")

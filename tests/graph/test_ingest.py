@@ -642,7 +642,9 @@ def test_load_keeps_what_its_source_does_not_say(graph: Graph) -> None:
     fact = Fact("f1 r p1", "f1", "r", "p1")
     ingest.load(graph, WrittenSource([film, person], [fact], [templates]))
     before = graph_state(graph)
-    facts_alone = WrittenSource([Entity("f1", "Film"), person], [fact], [Relation("r", "director")], fingerprint="again")
+    facts_alone = WrittenSource(
+        [Entity("f1", "Film"), person], [fact], [Relation("r", "director")], fingerprint="again"
+    )
     report = ingest.load(graph, facts_alone)
     assert (report.created, report.changed, graph_state(graph)) == (Counter(), Counter(), before)
     in_graph = "MATCH (e:Entity {id: 'f1'}), (r:Relation) RETURN e.aliases, e.types, e.popularity, r.clozes, r.active"

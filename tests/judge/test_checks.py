@@ -96,7 +96,7 @@ def test_name_is_not_taken_from_another_judge(label: Callable[..., Measurement],
     first = trained(labels, tiny, name="mine")
     again = trained(labels, tiny, name="mine")
     assert again.judge.digest() == first.judge.digest()
-    with pytest.raises(KgprobeError, match=r"mine has another judge: options.epochs was 3, is 4.*another `name`"):
+    with pytest.raises(KgprobeError, match=r"mine has another judge: epochs was 3, is 4.*another `name`"):
         trained(labels, never(), name="mine", epochs=4)
     with pytest.raises(KgprobeError, match="seed was 0, is 1"):
         trained(labels, never(), name="mine", seed=1)

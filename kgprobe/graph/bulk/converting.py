@@ -90,7 +90,10 @@ def convert(
         properties: dict[str, dict[str, Any]] = {}
         for batch in conversion.read("relations"):
             rows = relation_rows(batch.places, source.name)
-            properties |= {row["id"]: row["properties"] | row["empty"] for row in rows}
+            for row in rows:
+                # A relation given again keeps what the later record has no value for.
+                unless_given = row["empty"] | {"active": True}
+                properties[row["id"]] = unless_given | properties.get(row["id"], {}) | row["properties"]
             counts.written["relations"] += len(rows)
 
         entities = EntityFiles(unfinished, source.name, source.fingerprint)
