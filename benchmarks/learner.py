@@ -7,6 +7,9 @@ another model, say. :mod:`benchmarks.replay` compares the learner with the paper
 `rounds` measures learning a round of 64 answers, between the rounds that learn variances, in graphs with a fifth of the
 facts asked before.
 
+`predicted` measures how often the 90% intervals of facts without answers contain the truth: of all such facts, and of
+those that the model does not know.
+
 `ending` measures the estimate of the whole graph when a run ends: from the learning that the run kept, and by replaying
 its rounds. Graph and answers are made up; there is no engine and no model.
 """
@@ -23,11 +26,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from benchmarks.replay import BATCH, TIMES
+from benchmarks.replay.synthetic import Synthetic, synthetic
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
+from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.effects import Effects, effects_of
-from kgprobe.beliefs.hierarchical_model import HierarchicalModel
+from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Row as Properties
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -39,6 +44,9 @@ from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, AskableFacts
 from kgprobe.sampling.lists import Lists
 
 Floats = NDArray[np.float64]
+
+# Facts with answers in a label table.
+_LABELLED = 600
 
 
 def worths(reference: Reference, sampling: str, predictors: Sequence[Floats], seed: Sequence[int]) -> list[float]:
@@ -170,6 +178,23 @@ def endings(count: int, rounds: int, seed: int) -> Iterator[Row]:
         yield Row(f"{count:,} facts, {rounds} rounds", title, seconds, "s", less_is_better=True)
 
 
+def coverages(reference: Reference, seed: Sequence[int]) -> tuple[float, float, float]:
+    """Return the coverage of the intervals of unasked facts: of all, of the known ones and of the unknown ones.
+
+    Every fact of a random sample has three answers, as in a label table.
+    """
+    generator = np.random.default_rng(seed)
+    learner = HierarchicalModel.of(_effects(reference, ()))
+    order = generator.permutation(len(reference.theta))
+    labelled, others = np.sort(order[:_LABELLED]), np.sort(order[_LABELLED:])
+    for _ in range(3):
+        learner.learn(labelled, generator.random(_LABELLED) < reference.theta[labelled])
+    low, high = credible_interval(*beta_parameters(learner.posterior(others)))
+    theta = reference.theta[others]
+    covered, is_unknown = (low <= theta) & (theta <= high), theta > 0.5
+    return float(covered.mean()), float(covered[~is_unknown].mean()), float(covered[is_unknown].mean())
+
+
 @click.group(context_settings={"max_content_width": 100})
 def main() -> None:
     """Measure what the learner is worth, and its cost."""
@@ -206,6 +231,22 @@ def worth(repetitions: int, predictor: Path | None, seed: int, as_json: bool) ->
 def rounds(facts: tuple[int, ...], seed: int, as_json: bool) -> None:
     """Measure learning a round by the size of the graph."""
     rows = [learning(count, seed) for count in facts]
+    show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
+
+
+@main.command()
+@click.option("--repetitions", default=100, show_default=True, help="Repetitions for each reference.")
+@seed_option
+@json_option
+def predicted(repetitions: int, seed: int, as_json: bool) -> None:
+    """Measure the coverage of the intervals of facts without answers."""
+    rows = []
+    for hard, spread in ((0.1, 3.0), (0.2, 3.0), (0.5, 3.0), (0.1, 1.0)):
+        shape = Synthetic(2_500, hard=hard, spread=spread)
+        drawn = [coverages(synthetic(shape, [seed, number]), [seed, number]) for number in range(repetitions)]
+        for name, value in zip(("all", "known", "unknown"), np.mean(drawn, axis=0).tolist(), strict=True):
+            case = f"{100 * hard:g}% unknown, spread {spread:g}"
+            rows.append(Row(case, f"covered, {name} facts without answers", 100 * value, "%"))
     show(Report("learner", rows, seed, versions_of("numpy", "scipy")), as_json=as_json)
 
 

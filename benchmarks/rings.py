@@ -14,11 +14,11 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.forgetting import DISCORDANT, draw
+from benchmarks.forgetting import DISCORDANT, Integers, draw
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.stats.holm import directional_levels
-from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, loss_bounds, loss_p_values
+from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, Counts, loss_bounds, loss_p_values
 
 FACTS = (100, 300, 1_000, 3_000)
 RINGS = (1, 2, 3, 6)
@@ -51,25 +51,28 @@ def simulate(generator: np.random.Generator, rings: Sequence[Ring], total: int, 
     counts = [draw(generator, total, ring.loss, discordant, times) for ring in rings]
     lost, gained = (np.stack(side, axis=1) for side in zip(*counts, strict=True))
     is_within = np.array([ring.is_within for ring in rings])
-    p_values = np.minimum(*loss_p_values(lost, gained, total, MARGIN))
-    levels = directional_levels(p_values, 1 - BOUND_CONFIDENCE)
-    plain = np.full_like(levels, 1 - BOUND_CONFIDENCE)
-    corrected, uncorrected = (_verdicts(lost, gained, total, own) for own in (levels, plain))
+    corrected = verdicts(lost, gained, total, MARGIN)
+    uncorrected = _verdicts_at(lost, gained, total, MARGIN, np.full(lost.shape, 1 - BOUND_CONFIDENCE))
     right = (corrected == np.where(is_within, -1, 1)).mean()
     return Rates(_errs(corrected, is_within), _errs(uncorrected, is_within), float(right))
 
 
-def _verdicts(
-    lost: NDArray[np.int64], gained: NDArray[np.int64], total: int, levels: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Return 1 for lost, -1 for kept, 0 for undecided."""
+def verdicts(lost: Integers, gained: Integers, total: Counts, margin: float) -> Integers:
+    """Return 1 for lost, -1 for kept, 0 for undecided, with Holm's correction; shape (families, rings)."""
+    p_values = np.minimum(*loss_p_values(lost, gained, total, margin))
+    return _verdicts_at(lost, gained, total, margin, directional_levels(p_values, 1 - BOUND_CONFIDENCE))
+
+
+def _verdicts_at(
+    lost: Integers, gained: Integers, total: Counts, margin: float, levels: NDArray[np.float64]
+) -> Integers:
     low, high = loss_bounds(lost, gained, total, 1 - levels)
-    return (low > MARGIN).astype(np.int64) - (high <= MARGIN)
+    return (low > margin).astype(np.int64) - (high <= margin)
 
 
-def _errs(verdicts: NDArray[np.int64], is_within: NDArray[np.bool_]) -> float:
+def _errs(called: Integers, is_within: NDArray[np.bool_]) -> float:
     """Return the share of families with a false verdict."""
-    return float((verdicts == np.where(is_within, 1, -1)).any(axis=1).mean())
+    return float((called == np.where(is_within, 1, -1)).any(axis=1).mean())
 
 
 def families(rings: int) -> Iterator[tuple[str, list[Ring]]]:

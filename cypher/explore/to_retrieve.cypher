@@ -1,8 +1,8 @@
 // Facts to put into a prompt about these entities: facts that the model of the run in view does not know, least known first. Of
-// asked facts those that it surely does not know or that lean to unknown; of others those that it knows with a probability below
-// $known.
-// For Neo4j Browser: :params {entities: ['France', 'Q183'], known: 0.5, limit: 50}
-// Unless given: {known: 0.5, limit: 50}
+// asked facts those that it surely does not know or that lean to unknown; with $known also others, which it knows with a
+// probability below it: ask these before you rely on them.
+// For Neo4j Browser: :params {entities: ['France', 'Q183'], known: 0, limit: 50}
+// Unless given: {known: 0, limit: 50}
 // Names: {entities: 'Entity'}
 // Reads all facts of the entities. $entities: ids, or names on Neo4j, $known: between 0, for asked facts only, and 1, $limit
 //   -> run, subject, relation, object, start, end, known, belief, subject_id, object_id, fact, path

@@ -1,5 +1,5 @@
 // Delete beliefs about facts whose object or relation changed. One look-up per fact and run.
-// $rows: [{fact: id}] -> no rows
+// $rows: [{subject, fact: id}] -> no rows
 MATCH (run:Run)
 WITH collect(run.id) AS runs
 UNWIND $rows AS row

@@ -1,10 +1,8 @@
 """``kgprobe.sample_controls``: facts around those that a fine-tune teaches."""
 
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.api.stored import open_answers
 from kgprobe.arguments import whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.graph.client import Graph
@@ -12,7 +10,6 @@ from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.options import make_options
 
 if TYPE_CHECKING:
-    from kgprobe.results.answers import Stored
     from kgprobe.results.controls import ControlSample
     from kgprobe.sampling.selection import Listed
 
@@ -21,7 +18,6 @@ def sample_controls(
     graph: Graph,
     near: "Listed",
     *,
-    base: "Stored | str | Path | None" = None,
     limit: int = 500,
     match: str = "degree",
     max_degree: int = 1000,
@@ -31,7 +27,8 @@ def sample_controls(
     """Draw control facts of a fine-tune: facts that were not taught, in rings around the taught ones.
 
     The rings are disjoint, from near to far: same subject, inverse, same relation, neighbour, two hops, far. They are
-    matched in popularity, and with ``base`` in the base model's answers, so that their losses are comparable.
+    matched in popularity, so that their losses are comparable. No answers are read: facts chosen by the answers from
+    which a loss is measured seem to lose or to gain where nothing changed.
 
     >>> sample = kgprobe.sample_controls(graph, ["France | capital | Paris"], limit=20, as_of="2025-12")
     >>> sample.summary()
@@ -46,7 +43,6 @@ def sample_controls(
         near: the taught facts: path of a file, or keys or names of facts. A file is a list of facts as
             ``kgprobe probe --facts`` takes it, a file of roles, or a data set in JSON Lines: its texts are searched
             for names of entities, and facts between entities of one record count as taught.
-        base: measurement or run of the base model, or its name.
         limit: maximum number of facts in each ring.
         match, max_degree: see :class:`~kgprobe.labelling.control_options.ControlOptions`.
         seed: random seed.
@@ -54,18 +50,13 @@ def sample_controls(
 
     Raises:
         ArgumentError: an argument is out of range, the file cannot be read, or it names nothing of the graph.
-        UnknownNameError: no such result, or a name has no fact.
-        KgprobeError: the base model has no answers, or no relation of the graph can be asked.
+        UnknownNameError: a name has no fact.
+        KgprobeError: no relation of the graph can be asked.
     """
-    from kgprobe.results.answers import answers_of
     from kgprobe.results.controls import draw_controls
 
     options = make_options(
         ControlOptions, {"limit": limit, "match": match, "max_degree": max_degree}, "sample_controls"
     )
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
-    known = None
-    if base is not None:
-        facts = answers_of(open_answers(base, graph) if isinstance(base, (str, Path)) else base).facts
-        known = dict(zip(facts.index, (facts["right"] > facts["wrong"]).tolist(), strict=True))
-    return draw_controls(graph, near, options, known, seed, day)
+    return draw_controls(graph, near, options, seed, day)

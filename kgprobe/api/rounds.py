@@ -26,7 +26,7 @@ from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.results.measurement import Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
-from kgprobe.running.rounds import RunReport, continue_run, show_run
+from kgprobe.running.rounds import RunReport, continue_run, settle_run, show_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
 from kgprobe.running.view import OnView, hide_view, ignore_view
@@ -153,7 +153,7 @@ def resume_rounds(
 
 
 def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
-    """Open a run; the model is not loaded.
+    """Open a run; the model is not loaded. If its process was killed, its last beliefs are written first.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=3, distractors=3, name="to-look-at")
     >>> kgprobe.open("to-look-at", graph).finding().asked
@@ -169,6 +169,7 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
     """
     year_relation = year_relation_id(graph, year_relation)
     run = run or latest_run(graph)
+    settle_run(graph, run)
     properties = get_run(graph, run)
     done = properties["round"] >= properties["rounds"]
     counts = {name: properties[name] for name in ("asked", "unaskable", "unanswered")}

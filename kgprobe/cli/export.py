@@ -14,6 +14,7 @@ from kgprobe.cli.options import (
     debug_option,
     force_option,
     graph_option,
+    in_flags,
     on_graph,
     open_graph,
     output_option,
@@ -69,8 +70,8 @@ def retrieval(
     """Write the facts that the model of TABLE or RUN does not know, to put them into its prompts.
 
     Around entities, the surest unknown facts come first. Without entities, all unknown facts are written, in the order
-    of the labels. Formats: text has a sentence per line, jsonl an object with ids, names and labels per line, cypher is
-    a script for cypher-shell.
+    of the labels. Facts that the model was not asked are left out, unless you give --predicted. Formats: text has a
+    sentence per line, jsonl an object with ids, names and labels per line, cypher is a script for cypher-shell.
 
     \b
     kgprobe export retrieval labels --entity France --steps 2 --per-entity 20
@@ -86,11 +87,17 @@ def retrieval(
     with open_graph(graph) as connection:
         opened = open_table_or_run(labels, connection)
         if output is None:
-            for line in api.retrieval_texts(connection, opened, names, format=format_, **options):
+
+            def on_left_out(count: int) -> None:
+                click.echo(in_flags(api.left_out_note(count)), err=True)
+
+            for line in api.retrieval_texts(
+                connection, opened, names, format=format_, on_left_out=on_left_out, **options
+            ):
                 click.echo(line)
             return
         written = api.export_retrieval(connection, opened, output, names, format=format_, **options)
-    click.echo(f"Wrote {written}", err=True)
+    click.echo(in_flags(f"Wrote {written}"), err=True)
 
 
 def _lines(file: "TextIO | None") -> list[str]:
@@ -118,6 +125,8 @@ def _lines(file: "TextIO | None") -> list[str]:
 @on_graph
 def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
     """Write a training set for TRL, axolotl and LLaMA-Factory: facts of chosen classes, with a test set.
+
+    Facts that the model was not asked are left out, unless you give --predicted.
 
     The folder has train.jsonl, test.jsonl (held-out facts), roles.jsonl (for `kgprobe probe --facts` and `kgprobe
     check --roles`), dataset_info.json, axolotl.yaml and manifest.json. No training example is about a held-out fact

@@ -187,11 +187,6 @@ def facts(
     help="Taught facts: a file as for `kgprobe probe --facts`, a file of roles, or a data set in JSON Lines, whose"
     " texts are searched for names of entities.",
 )
-@cloup.option(
-    "--base",
-    metavar="RESULT",
-    help="Measurement or run of the base model: rings are also matched in its answers.",
-)
 @given_options((None, ControlOptions))
 @output_option("Write all facts with their roles, in JSON Lines.")
 @force_option
@@ -205,7 +200,7 @@ def controls(graph: str | None, as_json: bool, output: Path | None, force: bool,
 
     \b
     kgprobe sample controls --near taught.tsv -o roles.jsonl
-    kgprobe sample controls --near train.jsonl --base base -o roles.jsonl
+    kgprobe sample controls --near train.jsonl --limit 1600 -o roles.jsonl
     """  # noqa: D301
     from kgprobe.api.controls import sample_controls
 

@@ -1,6 +1,5 @@
 """Labels of facts to hand on: the rows of a label table, or the beliefs of a run in the same form."""
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -14,7 +13,8 @@ from kgprobe.labelling.table import (
     LabelledFact,
     LabelTable,
     check_classes,
-    classes_with_facts,
+    count_classes,
+    no_facts_of,
 )
 
 BELIEF = "belief"
@@ -58,18 +58,17 @@ class FactLabels:
                 "classes", f"has {', '.join(missing)}; {self._schemes_of_run()}: {', '.join(possible)}."
             )
 
-    def require_facts(self, classes: Collection[str]) -> None:
+    def require_facts(self, classes: Collection[str], *, predicted: bool) -> None:
         """Raise ArgumentError if no fact has one of these classes; the message lists those that have some.
 
         Cost: a pass over the labels.
+
+        Args:
+            predicted: True if facts may have their class by a prediction.
         """
-        sizes = Counter(name for row in self.rows() for name in row.classes)
+        sizes, left_out = count_classes(self.rows(), predicted=predicted)
         if not any(sizes[name] for name in classes):
-            raise ArgumentError(
-                "classes",
-                f"has {', '.join(classes)}, without a fact in {self.name}. Classes with facts:"
-                f" {classes_with_facts(sizes)}.",
-            )
+            raise ArgumentError("classes", no_facts_of(classes, self.name, sizes, left_out))
 
     def _schemes_of_run(self) -> str:
         return f"{self.name} is a run, which has {' and '.join(self.schemes)} only"

@@ -21,6 +21,8 @@ from kgprobe.records import Relation
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.generic import generic_relation
 
+# Gets the number of facts that are left out because the model was not asked about them.
+OnLeftOut: TypeAlias = Callable[[int], None]
 # Makes a sentence of a fact.
 Sentences: TypeAlias = Callable[[LabelledFact], str]
 
@@ -87,42 +89,74 @@ def sentences_of(graph: Graph) -> Sentences:
 
 
 def facts_to_retrieve(
-    labels: FactLabels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str] = ()
+    labels: FactLabels,
+    sentences: Sentences,
+    options: RetrievalOptions,
+    entities: Collection[str] = (),
+    on_left_out: OnLeftOut = lambda count: None,
 ) -> Iterator[FactToRetrieve]:
     """Yield the facts that the model does not know.
 
     With entities, those around them, the surest unknown first: by the upper end of the interval of ``known``, then by
     ``known``. Without, all in the order of the labels.
 
+    Args:
+        on_left_out: called at the end, if facts are left out because they are predicted.
+
     Raises:
-        ArgumentError: the labels have no such class, or no fact of the classes.
+        ArgumentError: the labels have no such class, or no fact of the classes to take.
 
     Cost: one pass over the labels; two for two steps, and another if no fact is selected. Memory: the facts around the
         entities.
     """
     labels.check_classes(options.classes)
+    selected = _Selected(labels, options)
     if entities:
-        chosen = _facts_around(labels, sentences, options, entities)
+        chosen = _facts_around(selected, sentences, entities)
     else:
-        chosen = (_fact(labelled, (), sentences) for labelled in labels.rows() if options.selects(labelled))
+        chosen = (_fact(labelled, (), sentences) for labelled in selected)
     is_empty = True
     for fact in chosen:
         is_empty = False
         yield fact
     if is_empty and options.classes:
-        labels.require_facts(options.classes)
+        labels.require_facts(options.classes, predicted=options.predicted)
+    if selected.left_out:
+        on_left_out(selected.left_out)
 
 
-def _facts_around(
-    labels: FactLabels, sentences: Sentences, options: RetrievalOptions, entities: Collection[str]
-) -> Iterator[FactToRetrieve]:
-    near = _near(labels, entities, options.steps)
+@dataclass(slots=True)
+class _Selected:
+    """The selected facts of labels, those near some entities or all.
+
+    Attributes:
+        left_out: number of facts that are left out because they are predicted.
+    """
+
+    labels: FactLabels
+    options: RetrievalOptions
+    left_out: int = 0
+
+    def __iter__(self) -> Iterator[LabelledFact]:
+        return self.near(None)
+
+    def near(self, entities: Collection[str] | None) -> Iterator[LabelledFact]:
+        """Yield the selected facts of some entities, or of all with None."""
+        for labelled in self.labels.rows():
+            is_near = entities is None or labelled.subject in entities or labelled.object in entities
+            if is_near and self.options.selects(labelled):
+                if self.options.takes(labelled):
+                    yield labelled
+                else:
+                    self.left_out += 1
+
+
+def _facts_around(selected: _Selected, sentences: Sentences, entities: Collection[str]) -> Iterator[FactToRetrieve]:
+    near = _near(selected.labels, entities, selected.options.steps)
     around: dict[str, list[_Ranked]] = {entity: [] for entity in entities}
-    for labelled in labels.rows():
-        owners = near.get(labelled.subject, frozenset()) | near.get(labelled.object, frozenset())
-        if owners and options.selects(labelled):
-            for entity in owners:
-                _keep(around[entity], _Ranked(labelled), options.per_entity)
+    for labelled in selected.near(near):
+        for entity in near.get(labelled.subject, frozenset()) | near.get(labelled.object, frozenset()):
+            _keep(around[entity], _Ranked(labelled), selected.options.per_entity)
     owners_of: dict[tuple[str, str], list[str]] = defaultdict(list)
     chosen: dict[tuple[str, str], LabelledFact] = {}
     for entity, ranked_facts in around.items():

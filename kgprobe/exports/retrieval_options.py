@@ -31,6 +31,7 @@ class RetrievalOptions:
         is_share=True,
         common=True,
     )
+    predicted: bool = option(False, "Also take facts that the model was not asked, by their predictions.", common=True)
     steps: int = option(
         1, "Facts of the entities (1), or also of their neighbours (2).", minimum=1, maximum=2, common=True
     )
@@ -43,5 +44,11 @@ class RetrievalOptions:
     )
 
     def selects(self, labelled: "LabelledFact") -> bool:
-        """Return True if a fact is to be retrieved."""
+        """Return True if a fact is unknown by these options, by answers or by a prediction."""
         return labelled.is_in(self.classes) if self.classes else labelled.known < self.below
+
+    def takes(self, labelled: "LabelledFact") -> bool:
+        """Return True if a selected fact is to be retrieved: by answers to it, or also by a prediction."""
+        if not self.classes:
+            return self.predicted or labelled.basis == "asked"
+        return not set(self.classes).isdisjoint(labelled.classes_to_take(self.predicted))

@@ -77,8 +77,10 @@ def follow_changed_facts(
 
 
 def forget_beliefs(transaction: Transaction, changed: Sequence[Former]) -> None:
-    """Delete the beliefs of all runs about changed facts."""
-    _run(transaction, "load/stale_beliefs", [{"fact": former.id} for former in changed])
+    """Delete the beliefs of all runs about changed facts, also that of the run in view on the facts."""
+    rows: list[Row] = [{"subject": former.subject, "fact": former.id} for former in changed]
+    _run(transaction, "load/stale_beliefs", rows)
+    _run(transaction, "load/stale_view", rows)
 
 
 def follow_types(

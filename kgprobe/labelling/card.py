@@ -25,7 +25,8 @@ _DESCRIPTIONS = {
     "relation_name": "label of the relation",
     "object": "id of the object",
     "object_name": "label of the object",
-    "basis": f"origin of the labels: {' or '.join(BASES)} (without an answer to this fact)",
+    "basis": f"origin of the labels: {' or '.join(BASES)} (without an answer to this fact: the intervals of such facts"
+    " hold on average over facts, and cover fewer of those that the model does not know)",
     "known": "probability that the model knows the fact, in [0, 1]",
     "known_low": "lower end of its 90% interval",
     "known_high": "upper end of its 90% interval",

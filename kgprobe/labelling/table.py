@@ -4,6 +4,7 @@ docs/methods/labels.md. A table is a folder with ``config.json`` (model, graph, 
 and ``facts.parquet``. Reading and writing is by groups of rows, so that tables of ten million facts fit.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
@@ -18,6 +19,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import make_folder, replacing
 from kgprobe.probes.recall.classes import CLASSES
 from kgprobe.running.settings import claim, read_config
+from kgprobe.sanitize import counted
 from kgprobe.tables import Heading, ResultRow
 
 if TYPE_CHECKING:
@@ -72,6 +74,10 @@ class LabelledFact(ResultRow):
     def classes(self) -> tuple[str, ...]:
         """Its classes of all schemes."""
         return tuple(name for name in (self.slick, self.profile, self.belief) if name is not None)
+
+    def classes_to_take(self, predicted: bool) -> tuple[str, ...]:
+        """Return its classes by answers to it; ``predicted`` adds a predicted belief, the last one."""
+        return self.classes if predicted or self.basis == ASKED else self.classes[:-1]
 
     def is_in(self, classes: Collection[str]) -> bool:
         """Return True if one of its classes is among these, or none are given."""
@@ -174,10 +180,29 @@ def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
     return given
 
 
-def classes_with_facts(sizes: Mapping[str, int]) -> str:
-    """Return the classes that have facts, with their numbers, for messages."""
+def count_classes(rows: Iterable[LabelledFact], *, predicted: bool) -> tuple[Counter[str], Counter[str]]:
+    """Return the number of facts by class, and of those that are left out because their class is predicted.
+
+    Args:
+        predicted: True to leave none out.
+    """
+    sizes, left_out = Counter[str](), Counter[str]()
+    for row in rows:
+        classes = row.classes_to_take(predicted)
+        sizes.update(classes)
+        left_out.update(row.classes[len(classes) :])
+    return sizes, left_out
+
+
+def no_facts_of(classes: Collection[str], table: str, sizes: Mapping[str, int], left_out: Mapping[str, int]) -> str:
+    """Return the message on classes without a fact to take, with those that have some; see :func:`count_classes`."""
     known = [name for names in SCHEMES.values() for name in names if sizes.get(name)]
-    return ", ".join(f"{name} ({sizes[name]:,})" for name in known) or "none"
+    listed = ", ".join(f"{name} ({sizes[name]:,})" for name in known) or "none"
+    text = f"has {', '.join(classes)}, without a fact in {table}. Classes with facts: {listed}."
+    predicted = sum(left_out.get(name, 0) for name in classes)
+    if predicted:
+        text += f" By prediction alone, {counted(predicted, 'fact')} would be: `predicted` takes them, too."
+    return text
 
 
 # Columns of Parquet that are not texts.

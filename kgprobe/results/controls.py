@@ -3,8 +3,8 @@
 docs/methods/controls.md.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.control_options import ControlOptions
-from kgprobe.labelling.matching import RIGHT, UNASKED, MatchedRings, answer_of, match_rings
+from kgprobe.labelling.matching import MatchedRings, match_rings
 from kgprobe.labelling.neighbourhood import Neighbourhood
-from kgprobe.labelling.rings import ControlCandidate, Rings, find_rings
+from kgprobe.labelling.rings import Rings, find_rings
 from kgprobe.labelling.roles import HELD_OUT, TAUGHT, FactRole, write_roles
 from kgprobe.labelling.taught import TaughtFacts, read_taught
 from kgprobe.results.result import Result
@@ -22,16 +22,12 @@ from kgprobe.results.samples import named_facts
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.selection import Listed
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Percent
 from kgprobe.tables import Heading, ResultRow, Table, flat_fields, row_table
 from kgprobe.verbalize.askable_relations import askable_relations
 
 # Candidates of each ring, in terms of the limit: matching selects among them.
 _CANDIDATES = 10
 _SHOWN_HUBS = 3
-
-# Columns of the base model's answers.
-_OF_BASE = ("right", "unasked")
 
 # Reasons why a ring is empty.
 _WHY_EMPTY = {
@@ -51,10 +47,8 @@ class RingBalance(ResultRow):
     Attributes:
         candidates: number of facts from which it is drawn; of larger rings, a random sample.
         facts: number of drawn facts.
-        matched: True if its distribution of popularity and answers is that of the other matched rings.
+        matched: True if its distribution of popularity is that of the other matched rings.
         popularity: mean of log(1 + degree) or log(1 + popularity), summed over both ends; None without facts.
-        known: share of right answers of the base model, among the drawn facts that it was asked; None without any.
-        unasked: share of the drawn facts that the base model was not asked; None without a base model or facts.
         example: one of the facts; None without any.
     """
 
@@ -63,8 +57,6 @@ class RingBalance(ResultRow):
     facts: Annotated[int, Heading("facts")]
     matched: bool
     popularity: Annotated[float | None, Heading("popularity")]
-    known: Annotated[float | None, Heading("right", Percent)]
-    unasked: Annotated[float | None, Heading("unasked", Percent)]
     example: Annotated[str | None, Heading("example")]
 
 
@@ -75,7 +67,7 @@ class ControlSample(Result):
     Attributes:
         rings: the rings with their balance.
         taught, held_out: numbers of facts.
-        ranges: number of ranges of popularity in which rings are matched; 1 if in answers alone; 0 if no rings are.
+        ranges: number of ranges of popularity in which rings are matched; 0 if no rings are.
         roles: all facts with their roles: taught, held out, and drawn.
     """
 
@@ -88,12 +80,8 @@ class ControlSample(Result):
     row, listed = RingBalance, "rings"
 
     def tables(self) -> list[Table]:
-        """Return the rings with their balance; without a base model, without columns of its answers."""
-        table = row_table("rings", "Control facts, by ring (popularity: mean of logarithms)", self.rings)
-        if all(ring.unasked is None for ring in self.rings):
-            rows = [{name: cell for name, cell in row.items() if name not in _OF_BASE} for row in table.rows]
-            table = replace(table, rows=rows)
-        return [table]
+        """Return the rings with their balance."""
+        return [row_table("rings", "Control facts, by ring (popularity: mean of logarithms)", self.rings)]
 
     def summary(self) -> str:
         """Return the numbers of facts."""
@@ -117,62 +105,45 @@ class ControlSample(Result):
         return Path(path)
 
 
-def draw_controls(
-    graph: Graph, near: Listed, options: ControlOptions, known: Mapping[str, bool] | None, seed: int, day: int
-) -> ControlSample:
-    """Draw control facts; see :func:`kgprobe.sample_controls`.
-
-    Args:
-        known: the base model's answers by fact, true if right; None without a base model.
-    """
+def draw_controls(graph: Graph, near: Listed, options: ControlOptions, seed: int, day: int) -> ControlSample:
+    """Draw control facts; see :func:`kgprobe.sample_controls`."""
     relations = list(askable_relations(graph))
     around = Neighbourhood(graph, relations, day, options.match, options.max_degree)
     taught = read_taught(around, near)
     size = _CANDIDATES * options.limit
     rings = find_rings(around, taught.taught, taught.held_out, taught.entities, size, seed)
-    matched = match_rings(rings.candidates, known or {}, options.limit)
+    matched = match_rings(rings.candidates, options.limit)
     roles = [FactRole(*key, TAUGHT) for key in taught.taught]
     roles += [FactRole(*key, HELD_OUT) for key in taught.held_out]
     for ring, drawn in matched.drawn.items():
         roles += [FactRole(*candidate.key, ring, candidate.of) for candidate in drawn]
     return ControlSample(
-        rings=_balances(graph, rings, matched, known),
+        rings=_balances(graph, rings, matched),
         taught=len(taught.taught),
         held_out=len(taught.held_out),
         ranges=matched.ranges,
         roles=roles,
-        notes=_notes(taught, rings, matched, options, bool(known)),
+        notes=_notes(taught, rings, matched, options),
     )
 
 
-def _balances(graph: Graph, rings: Rings, matched: MatchedRings, known: Mapping[str, bool] | None) -> list[RingBalance]:
+def _balances(graph: Graph, rings: Rings, matched: MatchedRings) -> list[RingBalance]:
     firsts = [drawn[0].key for drawn in matched.drawn.values() if drawn]
     examples = {fact.fact.key: fact.title for fact in named_facts(graph, describe_facts(graph, firsts))}
     balances = []
     for ring, drawn in matched.drawn.items():
         candidates = len(rings.candidates[ring])
         if not drawn:
-            balances.append(RingBalance(ring, candidates, 0, False, None, None, None, None))
+            balances.append(RingBalance(ring, candidates, 0, False, None, None))
             continue
         popularity = float(np.mean([candidate.popularity for candidate in drawn]))
-        right, unasked = (None, None) if known is None else _answer_shares(drawn, known)
-        is_matched = matched.ranges > 1 and ring not in matched.unmatched
+        is_matched = matched.ranges > 0 and ring not in matched.unmatched
         example = examples[drawn[0].key]
-        balances.append(RingBalance(ring, candidates, len(drawn), is_matched, popularity, right, unasked, example))
+        balances.append(RingBalance(ring, candidates, len(drawn), is_matched, popularity, example))
     return balances
 
 
-def _answer_shares(drawn: Sequence[ControlCandidate], known: Mapping[str, bool]) -> tuple[float | None, float]:
-    """Return the share of right answers among the asked facts, and the share of unasked facts."""
-    answers = [answer_of(candidate.key.fact, known) for candidate in drawn]
-    unasked = answers.count(UNASKED)
-    asked = len(answers) - unasked
-    return answers.count(RIGHT) / asked if asked else None, unasked / len(answers)
-
-
-def _notes(
-    taught: TaughtFacts, rings: Rings, matched: MatchedRings, options: ControlOptions, has_answers: bool
-) -> list[str]:
+def _notes(taught: TaughtFacts, rings: Rings, matched: MatchedRings, options: ControlOptions) -> list[str]:
     """Return notes on the file, hubs, empty rings and matching."""
     notes = list(taught.notes)
     if rings.hubs:
@@ -196,10 +167,10 @@ def _notes(
         )
     if rings.unknown:
         notes.append(f"{rings.unknown:,} candidates are left out: the {options.match} of an end is unknown.")
-    return [*notes, *_matching_notes(matched, options.match, has_answers)]
+    return [*notes, *_matching_notes(matched, options.match)]
 
 
-def _matching_notes(matched: MatchedRings, by: str, has_answers: bool) -> list[str]:
+def _matching_notes(matched: MatchedRings, by: str) -> list[str]:
     """Return notes on the rings that are matched, and those that are not."""
     if not matched.ranges:
         return ["No rings are matched: fewer than two are large enough and have facts alike."]
@@ -209,10 +180,4 @@ def _matching_notes(matched: MatchedRings, by: str, has_answers: bool) -> list[s
             "Not matched, as they have too few facts, or too few like those of the other rings:"
             f" {', '.join(matched.unmatched)}."
         )
-    if matched.ranges == 1:
-        notes.append(f"Not matched in {by}: the rings have too few facts of equal {by}.")
-    else:
-        notes.append(f"Matched in {matched.ranges} ranges of {by}.")
-    if has_answers:
-        notes.append("Matched in the base model's answers.")
-    return notes
+    return [*notes, f"Matched in {matched.ranges} ranges of {by}."]

@@ -355,6 +355,11 @@ def map_sections(findings: Sequence[Finding]) -> list[Section]:
     """Return the map of ignorance, with the shares known by types of every result as rows."""
     links = {finding.label or finding.about.name: finding.whole.links for finding in findings if finding.whole}
     notes = ["An entity of several types counts for the largest one. Known: mean probability of knowing these facts."]
+    if any(finding.whole is not None and len(finding.whole.expected) for finding in findings):
+        notes.append(
+            "Probabilities of facts not asked hold on average over facts, and less well for those that the model does"
+            " not know. Ask facts before you choose them as unknown."
+        )
     for finding in findings:
         listed = 0 if finding.whole is None else len(finding.whole.expected)
         if finding.whole is not None and listed < finding.whole.unasked:

@@ -4,7 +4,7 @@ docs/methods/comparison.md. Both models answered the same facts. The loss is the
 has right, less the share that only the tuned model has right.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
@@ -32,6 +32,8 @@ from kgprobe.tables import Heading, Table, headed_cells, row_table
 
 # Relations in a list that people read.
 _SHOWN_RELATIONS = 5
+# Fewer facts are all right, or all wrong, without having been chosen for it.
+_SUSPECTED = 20
 
 
 class LossVerdict(str, Enum):
@@ -169,7 +171,30 @@ def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting
     (before, after), names, unshared = collect_answers([base, tuned])
     forgetting = find_forgetting(before, after, names, margin)
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
-    return replace(forgetting, config=config, notes=tuple(filter(None, [about_settings, unshared])))
+    notes = filter(None, [about_settings, unshared, *forgetting.notes])
+    return replace(forgetting, config=config, notes=tuple(notes))
+
+
+def notes_on_base(right: int, total: int, facts: str, margin: float | None = None) -> Iterator[str]:
+    """Yield notes on facts that the base model has all right or all wrong, or of which it has too few right to lose.
+
+    Facts that were chosen by the answers from which a loss is measured regress to the mean.
+
+    Args:
+        facts: name of the facts.
+        margin: the allowed loss; None for facts without a verdict.
+    """
+    if total >= _SUSPECTED and right in (0, total):
+        word, change = ("right", "lost") if right else ("wrong", "gained")
+        yield (
+            f"The base model has all {total:,} {facts} {word}. If they were chosen by these answers, some seem"
+            f" {change} by chance: ask both models with another seed."
+        )
+    if margin is not None and right <= margin * total:
+        yield (
+            f"The base model has {right / total:.1%} of the {facts} right, so that they cannot lose more than the"
+            " margin."
+        )
 
 
 def settings_note(base: Stored, tuned: Stored) -> str:
@@ -237,4 +262,5 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
         changed_facts=sorted(forgotten, key=lambda fact: rank[fact.relation])
         + sorted(learned, key=lambda fact: rank[fact.relation]),
         caveat=shared.caveat,
+        notes=tuple(notes_on_base(int(was.sum()), total, "facts", margin)),
     )

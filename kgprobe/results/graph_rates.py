@@ -164,7 +164,7 @@ def estimate_run(
     if predictors:
         expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
         learning = Learning(facts, properties["max_degree"], expected)
-        replay(learning, properties)
+        replay(learning, properties, graph)
     else:
         learning = open_learning(graph, properties, facts)
         # A folder that cannot be written gives the same estimate.

@@ -21,6 +21,10 @@ from kgprobe.tables import Heading, ResultRow, Table, flat_fields, more_note, ro
 
 # Relations in a table that people read.
 _SHOWN_RELATIONS = 20
+_ON_PREDICTED = (
+    "Predicted facts: the intervals hold on average over facts, and cover fewer of the facts that the model does not"
+    " know. Ask facts before you choose them as unknown."
+)
 # Names of the schemes for people, in the order of their tables.
 SCHEME_NAMES = {"profile": "profile", "slick": "SliCK", "belief": "belief"}
 
@@ -206,6 +210,8 @@ def read_labels_of(table: LabelTable, notes: Sequence[str] = ()) -> Labels:
         classes += _classes(scheme, totals, statistics.guessed.get(scheme, {}))
     sizes = [sum(count for key, count in counts.items() if key.is_asked is side) for side in (True, False)]
     known, predicted_known = (_mean(counts, sums, side) for side in (True, False))
+    if sizes[1]:
+        notes = [*notes, _ON_PREDICTED]
     return Labels(
         table=table,
         asked_facts=sizes[0],

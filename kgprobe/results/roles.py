@@ -17,7 +17,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.roles import FAR, HELD_OUT, NEAR, TAUGHT, FactRole
 from kgprobe.report.checks import Check
 from kgprobe.results.answers import Stored, collect_answers
-from kgprobe.results.forgetting import LossVerdict, settings_note
+from kgprobe.results.forgetting import LossVerdict, notes_on_base, settings_note
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
 from kgprobe.running.paired_facts import ChangedFact, changed_facts
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
@@ -274,7 +274,10 @@ def find_role_effects(
         gains=[_role_gain(role, listed[role], was, now, of_fact) for role in (TAUGHT, HELD_OUT) if role in listed],
         changed_facts=changed,
         unanswered=unanswered,
-        notes=tuple(_notes(len(role_of), len(shared.facts), len(places), unanswered, shared.labels)),
+        notes=(
+            *_notes(len(role_of), len(shared.facts), len(places), unanswered, shared.labels),
+            *_notes_on_roles(of_fact, was, margin),
+        ),
     )
 
 
@@ -382,6 +385,14 @@ def _notes(
         )
     if shared > compared:
         yield f"Left out: {counted(shared - compared, 'answered fact')} without a role."
+
+
+def _notes_on_roles(of_fact: "np.ndarray[Any, Any]", was: Bools, margin: float) -> Iterable[str]:
+    """Yield notes on the base model's answers by role."""
+    for role in (*RINGS, TAUGHT, HELD_OUT):
+        own = was[of_fact == role]
+        if len(own):
+            yield from notes_on_base(int(own.sum()), len(own), f"{role} facts", margin if role in RINGS else None)
 
 
 def _examples(facts: Iterable[FactRole | UnansweredFact]) -> str:

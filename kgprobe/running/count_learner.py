@@ -84,7 +84,7 @@ class CountLearner:
         seconds["update"] = time.monotonic() - clock
         return Applied(len(rows), seconds, hubs)
 
-    def finish(self, number: int) -> None:
+    def finish(self) -> None:
         """Do nothing: every round is written already."""
 
 

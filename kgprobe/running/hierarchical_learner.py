@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import RoundChoice, credible_interval
 from kgprobe.beliefs.hierarchical_model import beta_parameters
-from kgprobe.beliefs.summary import belief_rows, summarize
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
-from kgprobe.running.learner import Applied, apply_round
+from kgprobe.running.learner import Applied, apply_round, write_beliefs
 from kgprobe.running.learning import AskedRound, open_learning
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
@@ -33,13 +32,13 @@ _WIDTH_FACTS = 4_096
 _EFFECTS = 5_000
 # Unasked facts whose expectation a round writes into the view, at most.
 _EXPECTED = 256
-# Facts with beliefs per statement, at most; messages are also bounded in bytes.
-_BELIEFS = 20_000
+# Facts with beliefs per transaction.
+_BELIEFS = 5_000
 
 
 def _with_answers(beliefs: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
-    """Return the beliefs of facts in the graph, with the counts of their own answers: right, wrong, chances."""
-    counts = {row["fact"]: {name: row[name] for name in ("right", "wrong", "chances")} for row in answers}
+    """Return the beliefs of facts in the graph, with the counts of their own answers and their round."""
+    counts = {row["fact"]: {name: row.get(name) for name in ("right", "wrong", "chances", "round")} for row in answers}
     return [belief | counts[belief["fact"]] for belief in beliefs if belief["fact"] in counts]
 
 
@@ -111,25 +110,27 @@ class HierarchicalLearner:
         rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow, expect)
         return Applied(len(rows), {"learn": learning, **seconds})
 
-    def finish(self, number: int) -> None:
+    def finish(self) -> None:
         """Keep what was learned, and write the beliefs of all asked facts, and all effects.
 
         Cost: linear in these facts, and a file of 16 bytes for each fact of the graph.
         """
         self._learning.keep()
-        if self._run.get("settled") == number:
-            return
         run, positions = self._plan.run, np.flatnonzero(self._beliefs.asked)
         answers = self._graph.read("beliefs/touched", run=run)
+        learned = self._beliefs.describe()
         for start in range(0, len(positions), _BELIEFS):
             beliefs = _with_answers(self._beliefs.beliefs(positions[start : start + _BELIEFS]), answers)
-            for part in belief_rows(run, beliefs, summarize(beliefs)):
-                self._graph.write("beliefs/summarize", rows=part)
+
+            def work(transaction: Transaction, beliefs: list[Row] = beliefs) -> None:
+                (state,) = transaction.run("beliefs/learned", id=run, learned=learned)
+                write_beliefs(transaction, run, beliefs, on_facts=state["in_view"])
+
+            self._graph.transaction(work)
         parts = self._parts_of(positions)
         for start in range(0, len(parts), _EFFECTS):
             rows = self._beliefs.effects_rows(run, parts[start : start + _EFFECTS])
             self._graph.write("beliefs/effects", run=run, rows=rows)
-        self._graph.write("beliefs/learned", id=run, learned={**self._beliefs.describe(), "settled": number})
 
     def _unasked_around(self, positions: Positions) -> Positions:
         """Return other facts of the subjects and objects of asked facts, those of entities with few facts first.

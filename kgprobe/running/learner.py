@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -76,8 +75,8 @@ class Learner(Protocol):
         """
         ...
 
-    def finish(self, number: int) -> None:
-        """Write all other changed beliefs after round ``number``, the last one for now."""
+    def finish(self) -> None:
+        """Write all other changed beliefs after the last round for now, also onto the facts if the run is in view."""
         ...
 
 
@@ -151,21 +150,34 @@ def apply_round(
             transaction.run("beliefs/tie", run=run["id"], facts=list(untied))
         seconds["follow"] = time.monotonic() - clock
         clock = time.monotonic()
-        summaries = summarize(touched)
-        for part in belief_rows(run["id"], touched, summaries):
-            transaction.run("beliefs/summarize", rows=part)
+        is_in_view = guard[0]["in_view"]
+        write_beliefs(transaction, run["id"], [row | {"round": number} for row in touched], on_facts=is_in_view)
         seconds["summarize"] = time.monotonic() - clock
-        if guard[0]["in_view"]:
+        if is_in_view:
             clock = time.monotonic()
-            changed = [row | {"round": number} for row in touched]
             expected = [row | {"round": None, "right": 0, "wrong": 0, "chances": []} for row in expect()]
-            # Facts and beliefs get the same numbers.
-            for part in chain(view_rows(changed, summaries), view_rows(expected, summarize(expected))):
+            for part in view_rows(expected, summarize(expected)):
                 transaction.run("view/facts", rows=part)
             seconds["view"] = time.monotonic() - clock
         return touched
 
     return graph.transaction(work), seconds
+
+
+def write_beliefs(transaction: Transaction, run: str, beliefs: Sequence[Row], *, on_facts: bool) -> None:
+    """Write the summaries of beliefs, and the same numbers onto their facts.
+
+    Args:
+        run: id of the run.
+        beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
+        on_facts: True if the run is in view.
+    """
+    summaries = summarize(beliefs)
+    for part in belief_rows(run, beliefs, summaries):
+        transaction.run("beliefs/summarize", rows=part)
+    if on_facts:
+        for part in view_rows(beliefs, summaries):
+            transaction.run("view/facts", rows=part)
 
 
 def _row(outcome: Outcome, chance: float | None) -> Row:

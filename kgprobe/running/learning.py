@@ -250,12 +250,17 @@ def open_learning(graph: Graph, run: Row, facts: AskableFacts) -> KeptLearning:
     """
     learning = KeptLearning(facts, run["max_degree"], run_folder(run), graph_state(graph))
     learning.read(counted_answers(run))
-    replay(learning, run)
+    replay(learning, run, graph)
     return learning
 
 
-def replay(learning: Learning, run: Row) -> None:
-    """Add the counted rounds of a run that the learning lacks; a killed program can have left others in the file."""
+def replay(learning: Learning, run: Row, graph: Graph | None = None) -> None:
+    """Add the counted rounds of a run that the learning lacks; a killed program can have left others in the file.
+
+    Args:
+        graph: the run's graph, to ignore answers about facts whose object or relation a load has changed since: it has
+            deleted their beliefs. None if there are none.
+    """
     answers, counted, start = run_folder(run) / FILE, counted_answers(run), learning.outcomes
     if start == counted:
         return
@@ -263,6 +268,9 @@ def replay(learning: Learning, run: Row) -> None:
     draws_so_far = chain.from_iterable(read_rounds(answers, counted, start))
     drawn = list(dict.fromkeys(map(attrgetter("fact"), draws_so_far)))
     position = dict(zip(drawn, facts.positions(drawn).tolist(), strict=True))
+    if graph is not None:
+        believed = {row["fact"] for row in graph.stream("beliefs/touched", run=run["id"])}
+        position |= dict.fromkeys(position.keys() - believed, -1)
     for draws in read_rounds(answers, counted, start):
         # None becomes NaN.
         chances = np.array(list(map(attrgetter("inclusion"), draws)), np.float64)

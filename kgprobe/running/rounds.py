@@ -13,6 +13,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import msgspec
@@ -30,7 +31,7 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Sto
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
-from kgprobe.running.runs import get_run, locked
+from kgprobe.running.runs import RunInUseError, get_run, locked
 from kgprobe.running.settings import differences
 from kgprobe.running.store import OutcomeStore, read_outcomes
 from kgprobe.running.view import OnView, ViewTakenError, ignore_view, take_view, write_view
@@ -125,8 +126,8 @@ def continue_run(
             store.cut_to(counted_answers(run), run["round"])
             if view:
                 view = _came_into_view(graph, plan.run, on_view)
-            learner = _open_learner(graph, plan, run)
             state = graph_state(graph)
+            learner = _open_learner(graph, plan, run)
             changed = "" if state == run["graph"] else state_difference(run["graph"], state)
             callbacks.on_start(
                 Start(len(learner.keys), run["round"], plan.options.rounds, changed, batch=plan.options.facts_per_round)
@@ -135,8 +136,8 @@ def continue_run(
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
             report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
-            learner.finish(report.rounds)
-            if not write_view(graph, plan.run, learner, report.rounds, on_view) and view:
+            _settle(graph, run, learner, report.rounds, state)
+            if not write_view(graph, plan.run, learner, report.rounds, state, on_view) and view:
                 print_message(
                     f"Run {plan.run!r} is not in view any more: another process has changed the view."
                     f" {_how_to_show(plan.run)}"
@@ -158,11 +159,43 @@ def show_run(graph: Graph, run: str, on_view: OnView = ignore_view) -> int:
     """
     with locked(get_run(graph, run)):
         properties = get_run(graph, run)
+        state = graph_state(graph)
         learner = _open_learner(graph, plan_of(properties), properties)
         take_view(graph, run, on_view)
-        if not write_view(graph, run, learner, properties["round"], on_view):
+        _settle(graph, properties, learner, properties["round"], state)
+        if not write_view(graph, run, learner, properties["round"], state, on_view):
             raise ViewTakenError(f"Run {run!r} is not in view any more: another process has changed the view.")
         return len(learner.keys)
+
+
+def settle_run(graph: Graph, run: str) -> None:
+    """Write the last beliefs of a run whose process was killed, as its end would have; nothing while a process uses it.
+
+    Raises:
+        UnknownNameError: the graph has no such run.
+        KgprobeError: the file of its answers is missing.
+
+    Cost: two look-ups; opening the run's learner if it was killed.
+    """
+    if _is_settled(get_run(graph, run)):
+        return
+    with suppress(RunInUseError), locked(get_run(graph, run)):
+        properties = get_run(graph, run)
+        if not _is_settled(properties):
+            state = graph_state(graph)
+            learner = _open_learner(graph, plan_of(properties), properties)
+            _settle(graph, properties, learner, properties["round"], state)
+
+
+def _is_settled(run: Row) -> bool:
+    return bool(run["round"] == run.get("settled", 0))
+
+
+def _settle(graph: Graph, run: Row, learner: Learner, number: int, state: str) -> None:
+    """Write all beliefs after a round, unless this was done in this state of the graph."""
+    if (run.get("settled"), run.get("settled_graph")) != (number, state):
+        learner.finish()
+        graph.write("beliefs/learned", id=run["id"], learned={"settled": number, "settled_graph": state})
 
 
 def _came_into_view(graph: Graph, run: str, on_view: OnView) -> bool:

@@ -44,6 +44,10 @@ _PROPERTIES = frozenset(
 _UID = re.compile(r"[0-9a-f]{8}")
 
 
+class RunInUseError(KgprobeError):
+    """Error: another process uses the run."""
+
+
 def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = "{}", local: str = "null") -> Row:
     """Record a new run.
 
@@ -164,7 +168,7 @@ def locked(run: Row) -> Iterator[Path]:
     """Lock the run for this process and return its folder.
 
     Raises:
-        KgprobeError: another process uses the run.
+        RunInUseError: another process uses the run.
     """
     folder = run_folder(run)
     make_folder(folder)
@@ -173,4 +177,4 @@ def locked(run: Row) -> Iterator[Path]:
             yield folder
     except filelock.Timeout as error:
         message = f"Another process uses the run {run['id']!r} (lock: {folder / 'lock'})."
-        raise KgprobeError(message) from error
+        raise RunInUseError(message) from error

@@ -2,8 +2,9 @@
 
 docs/guides/data-model.md. A graph has at most one run in view. Each of its rounds also writes the touched facts, in
 the transaction of the round. When the run stops, or is shown, all facts that it can ask are written, in batches. The
-`Run` node counts the written facts, so that an interrupted call is continued. Before another run comes into view, the
-beliefs of the former are removed: at no time do facts hold beliefs of two runs.
+`Run` node counts the written facts, so that an interrupted call is continued. Before another run comes into view, or
+the same one after a load, the former beliefs are removed: at no time do facts hold beliefs of two runs, and facts that
+a load has made former ones hold none.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,18 +35,20 @@ def ignore_view(step: str, done: int, total: int) -> None:
 
 
 def take_view(graph: Graph, run: str, on_view: OnView = ignore_view) -> None:
-    """Bring a run into view; does nothing if it is in view.
+    """Bring a run into view; does nothing if it is in view and the graph has not changed since.
 
-    The beliefs of another run in view are removed from the facts first; an interrupted removal is continued.
+    Other beliefs are removed from the facts first; an interrupted removal is continued.
 
     Raises:
         ViewTakenError: another process has brought another run into view meanwhile.
 
     Cost: nothing to remove: a look-up. Else a walk through all facts.
     """
-    if [(row["run"], row["in_view"]) for row in graph.read("view/runs")] != [(run, True)]:
+    now = graph_state(graph)
+    views = [(row["run"], row["in_view"], row["viewed_graph"]) for row in graph.read("view/runs")]
+    if views != [(run, True, now)]:
         hide_view(graph, on_view)
-    if not graph.write("view/begin", run=run):
+    if not graph.write("view/begin", run=run, graph=now):
         raise ViewTakenError(f"Run {run!r} cannot come into view: another process has brought another run into view.")
 
 
@@ -67,17 +70,29 @@ def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
     return cleared
 
 
-def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view: OnView = ignore_view) -> bool:
-    """Write a run's beliefs about all facts that it can ask; return False if the run is not in view."""
-    states = [row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]]
-    if not states:
+def write_view(
+    graph: Graph, run: str, learner: "Learner", number: int, state: str, on_view: OnView = ignore_view
+) -> bool:
+    """Write a run's beliefs about all facts that it can ask; return False if the run is not in view.
+
+    Args:
+        learner: its beliefs, the same as in the graph (:meth:`kgprobe.running.learner.Learner.finish`).
+        number: the last round.
+        state: of the graph, when the learner was opened.
+    """
+    view = _view_of(graph, run)
+    if view is not None and view["viewed_graph"] != state:
+        try:
+            take_view(graph, run, on_view)
+        except ViewTakenError:
+            return False
+        view = _view_of(graph, run)
+    if view is None:
         return False
-    state, now = states[0], graph_state(graph)
-    # After a load, facts are written again: there may be others.
-    resumed = (state["viewed_round"], state["viewed_graph"]) == (number, now)
+    resumed = (view["viewed_round"], view["viewed_graph"]) == (number, state)
     own = {row["fact"]: row for row in graph.stream("beliefs/touched", run=run)}
     count = len(learner.keys)
-    written = state["viewed"] if resumed else 0
+    written = view["viewed"] if resumed else 0
     order = learner.keys.by_subject()
     for start in range(written, count, _FACTS):
         end = min(start + _FACTS, count)
@@ -85,7 +100,7 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view:
         parts = list(view_rows(beliefs, summarize(beliefs)))
 
         def work(transaction: Transaction, parts: list[list[Row]] = parts, end: int = end) -> bool:
-            in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number, graph=now))
+            in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number, graph=state))
             if in_view:
                 for rows in parts:
                     transaction.run("view/facts", rows=rows)
@@ -95,6 +110,11 @@ def write_view(graph: Graph, run: str, learner: "Learner", number: int, on_view:
             return False
         on_view(WRITING, end, count)
     return True
+
+
+def _view_of(graph: Graph, run: str) -> Row | None:
+    """Return the progress of a run's view; None if the run is not in view."""
+    return next((row for row in graph.read("view/runs") if row["run"] == run and row["in_view"]), None)
 
 
 def _with_own_answers(beliefs: Iterable[Row], own: Mapping[str, Row]) -> list[Row]:

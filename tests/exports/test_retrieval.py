@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,9 @@ def rank(labelled: LabelledFact) -> tuple[float, float, str]:
 
 
 def expected(table: LabelTable, entities: set[str], below: float = 0.5) -> list[str]:
-    """Return the facts around entities by their definition."""
-    touching = [each for each in table.rows() if {each.subject, each.object} & entities and each.known < below]
+    """Return the asked facts around entities by their definition."""
+    asked = [each for each in table.rows() if each.basis == "asked"]
+    touching = [each for each in asked if {each.subject, each.object} & entities and each.known < below]
     return [each.fact for each in sorted(touching, key=rank)]
 
 
@@ -70,7 +72,9 @@ def test_limit_keeps_the_surest_facts_of_each_entity(example: Graph, table: Labe
 def test_without_entities_all_facts_of_the_classes_come_in_order(example: Graph, table: LabelTable) -> None:
     unknown = [each.fact for each in table.rows(["unknown"])]
     assert [fact.fact for fact in found(example, table, classes=("unknown",))] == unknown
-    assert [fact.fact for fact in found(example, table)] == [each.fact for each in table.rows() if each.known < 0.5]
+    below = [each for each in table.rows() if each.known < 0.5]
+    assert [fact.fact for fact in found(example, table, predicted=True)] == [each.fact for each in below]
+    assert [fact.fact for fact in found(example, table)] == [each.fact for each in below if each.basis == "asked"]
     with pytest.raises(ArgumentError, match=r"has no class .forgotten."):
         found(example, table, classes=("forgotten",))
     with pytest.raises(
@@ -82,7 +86,8 @@ def test_without_entities_all_facts_of_the_classes_come_in_order(example: Graph,
 
 
 def test_text_is_the_statement_of_the_relation(example: Graph, table: LabelTable) -> None:
-    capitals = {fact.subject: fact.text for fact in found(example, table, below=1.0) if fact.relation == "P36"}
+    facts = found(example, table, below=1.0, predicted=True)
+    capitals = {fact.subject: fact.text for fact in facts if fact.relation == "P36"}
     assert capitals["Q142"] == "Paris is the capital of France."
     lines = list(kgprobe.retrieval_texts(example, table, ["France"]))
     assert lines == list(dict.fromkeys(fact.text for fact in found(example, table, ["France"])))
@@ -110,7 +115,7 @@ def test_cypher_script_merges_the_facts(
             "MATCH (s:Entity)-[r:TO_RETRIEVE]->(o)"
             " RETURN s.id AS s, s.label AS n, r.fact AS f, o.label AS o, r.known AS k",
         )
-    assert len(merged) == sum(each.known < 0.5 for each in table.rows())
+    assert len(merged) == sum(each.known < 0.5 and each.basis == "asked" for each in table.rows())
     by_fact = {row["f"]: row for row in merged}
     assert by_fact["f'1"] == {"s": "Q1", "n": 'A "b"\\', "f": "f'1", "o": "O'Neil\n\u2028{", "k": 0.1}
     assert {fact.fact for fact in facts} <= by_fact.keys()
@@ -127,12 +132,40 @@ def test_command_writes_json_for_entities_of_a_file(example: Graph, table: Label
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     wanted = found(example, table, ["France", "Germany"], per_entity=2)
     assert [row["fact"] for row in written] == [fact.fact for fact in wanted]
-    assert done.stderr == f"Wrote {out}: {len(wanted)} facts.\n"
+    unknown = [each for each in table.rows() if each.known < 0.5 and {each.subject, each.object} & {"Q142", "Q183"}]
+    left_out = sum(each.basis == "predicted" for each in unknown)
+    note = f"Left out: {left_out} facts unknown by prediction alone; --predicted takes them, too.\n"
+    assert done.stderr == f"Wrote {out}: {len(wanted)} facts. {note}"
     assert written[0].keys() == set(FactToRetrieve.__struct_fields__)
     again = run(*command, "-o", str(out), **environment)
     assert (again.returncode, "--force overwrites it" in " ".join(again.stderr.split())) == (2, True), again.stderr
-    printed = run(*command, "--per-entity", "2", **environment).stdout
-    assert printed.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
+    printed = run(*command, "--per-entity", "2", **environment)
+    assert printed.stdout.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
+    assert printed.stderr == note
+    assert "Left out" not in run(*command, "--predicted", **environment).stderr
+
+
+def test_predicted_facts_are_left_out_and_counted(example: Graph, tmp_path: Path) -> None:
+    class_ = {"belief": "leans unknown", "slick": None, "profile": None}
+    facts = [replace(fact, **class_, basis="predicted", known=0.2) for fact in labelled(example)[:4]]
+    facts[0] = replace(facts[0], basis="asked")
+    # A class by answers in another way.
+    facts[1] = replace(facts[1], slick="unknown")
+    table, counts = write_label_table(tmp_path / "few", CONFIG, facts), []
+
+    def taken(**options: Any) -> list[str]:
+        return [fact.fact for fact in found(example, table, on_left_out=counts.append, **options)]
+
+    first, second, third, fourth = (fact.fact for fact in facts)
+    assert taken() == taken(classes=("leans unknown",)) == [first]
+    assert taken(classes=("unknown", "leans unknown")) == [first, second]
+    assert taken(classes=("unknown",)) == [second]
+    assert counts == [3, 3, 2]
+    assert taken(predicted=True) == taken(classes=("leans unknown",), predicted=True) == [first, second, third, fourth]
+    assert counts == [3, 3, 2]
+    alone = write_label_table(tmp_path / "alone", CONFIG, facts[2:])
+    with pytest.raises(ArgumentError, match=r"without a fact in alone\. .*: none\. .* 2 facts would be: `predicted`"):
+        found(example, alone, classes=("leans unknown",))
 
 
 def test_unknown_labels_are_named_with_runs_and_tables(example: Graph, tmp_path: Path) -> None:

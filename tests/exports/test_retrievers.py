@@ -28,7 +28,8 @@ def table(example: Graph, tmp_path_factory: pytest.TempPathFactory) -> LabelTabl
 
 
 def expected(table: LabelTable, limit: int) -> list[str]:
-    touching = [each for each in table.rows() if {each.subject, each.object} & {"Q142", "Q213"} and each.known < 0.5]
+    asked = [each for each in table.rows() if each.basis == "asked"]
+    touching = [each for each in asked if {each.subject, each.object} & {"Q142", "Q213"} and each.known < 0.5]
     return [each.fact for each in sorted(touching, key=lambda each: (each.known_high, each.known, each.fact))][:limit]
 
 

@@ -50,6 +50,29 @@ def test_rings_are_tested_by_holm_from_the_clearest() -> None:
     assert third.needed > 500
 
 
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((480, 20, 0, 0), ["The base model has all 500 far facts right. ", "some seem lost by chance"]),
+        ((0, 0, 20, 480), ["The base model has all 500 far facts wrong. ", "some seem gained by chance", " 0.0% of "]),
+        ((5, 3, 20, 472), ["has 1.6% of the far facts right, so that they cannot lose more than the margin."]),
+        ((7, 3, 20, 470), ["has 2.0% of the far facts right, so that they cannot lose more than the margin."]),
+        ((8, 3, 20, 469), []),
+        ((460, 20, 19, 1), []),
+        ((19, 0, 0, 0), []),
+    ],
+)
+def test_ring_notes_answers_that_decide_its_verdict(counts: Counts, expected: list[str]) -> None:
+    notes = " ".join(effects({FAR: counts}).notes)
+    assert bool(notes) == bool(expected)
+    assert [text for text in expected if text not in notes] == []
+
+
+def test_gains_note_facts_that_the_base_has_all_wrong() -> None:
+    notes = effects({TAUGHT: (0, 0, 20, 20), HELD_OUT: (1, 0, 20, 20)}).notes
+    assert [note.partition(". ")[0] for note in notes] == ["The base model has all 40 taught facts wrong"]
+
+
 def test_one_ring_alone_has_the_verdict_of_forgetting() -> None:
     for counts in ((500, 100, 10, 390), (500, 5, 5, 490), (500, 60, 40, 400)):
         ring = effects({FAR: counts}).rings[0]

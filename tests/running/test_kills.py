@@ -9,12 +9,14 @@ import pytest
 from kgprobe.errors import KgprobeError
 from kgprobe.graph import driver
 from kgprobe.graph.client import Graph
+from kgprobe.running.rounds import show_run
 from kgprobe.running.runs import forget_run, get_run
 from kgprobe.servers.opening import open_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
 from tests.conftest import require_engine
 from tests.kills import Moment, ending_at, kill_child, kill_server
+from tests.running.held_beliefs import assert_holds
 from tests.running.killed_run import begin_or_go_on
 from tests.running.test_rounds import answers_of, effects_in, load_graph
 
@@ -92,6 +94,18 @@ def test_run_killed_at_last_beliefs_writes_them_on_resume(graph: Graph, home: Pa
     for phase in (Moment("before", "beliefs/summarize", times=4), Moment("committed", "beliefs/effects", times=1)):
         kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=3, learner="hierarchical"), phase)
     assert begin_or_go_on(graph, "killed", 3, learner="hierarchical") == "done"
+    assert of_run(graph, "killed") == of_run(graph, "undisturbed")
+
+
+@pytest.mark.slow
+def test_run_killed_at_last_beliefs_writes_them_when_shown(graph: Graph, home: Path) -> None:
+    load_graph(graph)
+    begin_or_go_on(graph, "undisturbed", 3, learner="hierarchical")
+    phase = Moment("before", "beliefs/summarize", times=4)
+    kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=3, learner="hierarchical"), phase)
+    assert of_run(graph, "killed") != of_run(graph, "undisturbed")
+    show_run(graph, "killed")
+    assert_holds(graph, "killed")
     assert of_run(graph, "killed") == of_run(graph, "undisturbed")
 
 

@@ -1,13 +1,21 @@
 """The run in view: its beliefs on the facts, never mixed with those of another run."""
 
+import base64
+import json
+import re
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import kgprobe
+from kgprobe.api import rounds as api_rounds
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.errors import KgprobeError, UnknownNameError
@@ -15,14 +23,19 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import explore_names, find_query
 from kgprobe.graph.runs import latest_run
+from kgprobe.plugins import Register
+from kgprobe.probes.register import ProbeKind
+from kgprobe.records import Entity
 from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
+from kgprobe.running.learning import open_learning
 from kgprobe.running.rounds import continue_run, show_run
-from kgprobe.running.runs import begin_run, forget_run
+from kgprobe.running.runs import begin_run, forget_run, get_run
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from tests.beliefs.graphs import random_graph
 from tests.kills import Moment, ending_at
-from tests.running.held_beliefs import assert_holds, on_facts
-from tests.running.killed_run import HashProbe, make_plan
+from tests.running.held_beliefs import OF_RUN, assert_holds, on_facts
+from tests.running.killed_run import HashEvidence, HashProbe, make_plan
 from tests.running.test_expected import learned
 from tests.written_source import WrittenSource
 
@@ -143,12 +156,117 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     assert_holds(loaded, "second")
 
 
-def test_facts_loaded_later_get_beliefs_when_shown_again(loaded: Graph) -> None:
-    run_rounds(loaded, "run")
-    people, facts, relations = random_graph(40, 330, seed=9)
-    load(loaded, WrittenSource(people, facts, relations, fingerprint="more"))
-    show_run(loaded, "run")
-    assert_holds(loaded, "run")
+# In the process that it ends; two rounds, the last beliefs in parts, and the view, each committed or not.
+STAGES = [
+    Moment("after", "beliefs/guard_round", times=2),
+    Moment("after", "view/facts", times=3),
+    Moment("committed", "beliefs/apply", times=2),
+    Moment("after", "beliefs/summarize", times=3),
+    Moment("committed", "beliefs/summarize", times=4),
+    Moment("committed", "beliefs/effects", times=3),
+    Moment("before", "view/advance", times=1),
+    Moment("committed", "view/advance", times=2),
+]
+
+
+def stop() -> None:
+    raise StoppedError
+
+
+@pytest.fixture
+def hash_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the probe of the tests' runs, so that they have findings."""
+    kind = ProbeKind("hash", "", object, lambda: HashEvidence, lambda context, _: HashProbe(context.graph))
+    find = Register.get
+    monkeypatch.setattr(Register, "get", lambda self, name: kind if name == "hash" else find(self, name))
+
+
+def assert_finished(graph: Graph, run: str, *, everywhere: bool = True) -> None:
+    """Check that facts and beliefs have the numbers that follow from all answers of a run."""
+    assert_holds(graph, run, everywhere=everywhere)
+    properties = get_run(graph, run)
+    askable = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
+    beliefs = open_learning(graph, properties, askable).beliefs
+    theta = {row["fact"]: row["theta"] for row in graph.query(OF_RUN, run=run)}
+    # A load can have ended facts.
+    current = np.array([position for position in askable.positions(list(theta)) if position >= 0])
+    assert np.array_equal(np.sort(current), np.flatnonzero(beliefs.asked))
+    means = beliefs.model.posterior(current).theta
+    expected = dict(zip([askable[int(place)].fact for place in current], means, strict=True))
+    assert {fact: theta[fact] for fact in expected} == pytest.approx(expected, rel=1e-3)
+
+
+def assert_shown(graph: Graph, run: str) -> None:
+    """Check that facts.csv and the page have the beliefs of a run."""
+    page = api_rounds.open_run(graph, run).page()
+    stored = {row["fact"]: row for row in graph.query(OF_RUN, run=run)}
+    table = pd.read_csv(page.parent / "facts.csv").set_index("fact")
+    packed = re.search(r'id="asked-facts"[^>]*>([^<]+)<', page.read_text(encoding="utf-8"))
+    assert packed is not None
+    shown = json.loads(zlib.decompress(base64.b64decode(packed[1])))
+    known = dict(zip(shown["facts"], shown["columns"]["known"], strict=True))
+    assert set(table.index) == set(known) == set(stored)
+    for fact, row in stored.items():
+        assert row["theta"] == table["theta"][fact]
+        assert row["belief"] == table["belief"][fact]
+        assert known[fact] == round(1000 * (1 - row["theta"]))
+
+
+@pytest.mark.usefixtures("hash_kind")
+def test_run_killed_at_any_stage_is_shown_as_finished(loaded: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hierarchical_learner, "_BELIEFS", 16)
+    monkeypatch.setattr(view, "_FACTS", 64)
+    begin_run(loaded, HashProbe(loaded), make_plan("run", rounds=1), "hash")
+    for stage in STAGES:
+        done = get_run(loaded, "run")["round"]
+        plan = make_plan("run", rounds=done + 2, facts_per_round=16)
+        with ending_at(stage, stop), pytest.raises(StoppedError):
+            continue_run(loaded, HashProbe(loaded), plan)
+        # A killed round and a killed end write onto facts what they write into beliefs, or nothing.
+        assert_holds(loaded, "run", everywhere=False)
+        show_run(loaded, "run")
+        assert_finished(loaded, "run")
+        if stage in STAGES[2::3]:
+            assert_shown(loaded, "run")
+    assert get_run(loaded, "run")["round"] == 2 * len(STAGES) - 2
+
+
+@pytest.mark.usefixtures("hash_kind")
+def test_opening_a_killed_run_finishes_its_beliefs(loaded: Graph) -> None:
+    begin_run(loaded, HashProbe(loaded), make_plan("run", rounds=1), "hash")
+    plan = make_plan("run", rounds=3, facts_per_round=16)
+    with ending_at(Moment("committed", "beliefs/apply", times=3), stop), pytest.raises(StoppedError):
+        continue_run(loaded, HashProbe(loaded), plan)
+    before = loaded.query(OF_RUN, run="run").to_frame()
+    assert_shown(loaded, "run")
+    assert_finished(loaded, "run", everywhere=False)
+    assert not before.equals(loaded.query(OF_RUN, run="run").to_frame())
+
+
+@pytest.mark.usefixtures("hash_kind")
+def test_run_shown_after_a_load_agrees_in_all_views(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view, "_FACTS", 64)
+    people, facts, relations = random_graph(40, 300, seed=9)
+    popular = [
+        Entity(person.id, person.label, types=person.types, popularity=float(place % 7 + 1))
+        for place, person in enumerate(people)
+    ]
+    load(graph, WrittenSource(popular, facts, relations))
+    begin_run(graph, HashProbe(graph), make_plan("run", rounds=1), "hash")
+    plan = make_plan("run", rounds=ROUNDS, facts_per_round=16)
+    continue_run(graph, HashProbe(graph), plan)
+    asked = [row["fact"] for row in graph.query(OF_RUN, run="run")]
+    by_id = {fact.id: fact for fact in random_graph(40, 330, seed=9)[1]}
+    moved, renamed, ended = sorted(asked)[:3]
+    by_id[moved] = replace(by_id[moved], object="e3" if by_id[moved].object != "e3" else "e4")
+    by_id[renamed] = replace(by_id[renamed], relation="r1" if by_id[renamed].relation == "r0" else "r0")
+    by_id[ended] = replace(by_id[ended], end="1995")
+    famous = [replace(person, popularity=person.popularity * place) for place, person in enumerate(popular, start=1)]
+    load(graph, WrittenSource(famous, list(by_id.values()), relations, fingerprint="more"))
+    assert not {moved, renamed} & on_facts(graph).keys()
+    show_run(graph, "run")
+    assert_shown(graph, "run")
+    assert_finished(graph, "run")
 
 
 @pytest.mark.slow

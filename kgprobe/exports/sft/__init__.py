@@ -33,6 +33,9 @@ class SftOptions:
         shown_default="all",
         common=True,
     )
+    predicted: bool = option(
+        False, "Also take facts that the model was not asked, by their predicted beliefs.", common=True
+    )
     form: str = option("questions", "Form of the examples.", choices=tuple(FORMS), common=True)
     format: str = option("chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS)
     wordings: int = option(1, "Maximum number of wordings for each fact and form.", minimum=1)

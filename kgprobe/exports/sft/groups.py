@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from kgprobe.errors import ArgumentError
 from kgprobe.labelling.roles import TAUGHT
-from kgprobe.labelling.table import SLICK, LabelledFact, LabelTable, check_classes, classes_with_facts
+from kgprobe.labelling.table import SLICK, LabelTable, check_classes, count_classes, no_facts_of
 from kgprobe.sampling.keys import FactKey, seeded_number
 
 # Purposes of examples, with the role of taught facts.
 REFUSED, KNOWN = "refused", "known"
 PURPOSES = (TAUGHT, REFUSED, KNOWN)
+# Reason for which facts are left out, unless predicted ones are taken.
+UNANSWERED = "the model was not asked about them"
 # Classes of known facts, of each scheme.
 KNOWN_CLASSES = ("highly known", "surely known", "recalled")
 
@@ -73,6 +75,7 @@ def choose_groups(
     teach: Collection[str],
     refuse: Collection[str],
     *,
+    predicted: bool,
     with_known: bool,
     limit: int | None,
     seed: int,
@@ -84,6 +87,7 @@ def choose_groups(
 
     Args:
         teach, refuse: classes of any scheme.
+        predicted: True to take facts that the model was not asked, by their predicted beliefs.
         with_known: True to return groups of known facts.
         limit: maximum number of facts to teach; the last group may exceed it.
         seed: of the order, and of the facts of ``limit``.
@@ -98,16 +102,19 @@ def choose_groups(
     # Known facts decide which groups are refused.
     purposes = {TAUGHT: teach, REFUSED: refuse, KNOWN: KNOWN_CLASSES if with_known or refuse else ()}
     chosen: defaultdict[tuple[str, str], dict[str, list[ClassedFact]]] = defaultdict(dict)
-    sizes: Counter[str] = Counter()
+    unanswered = 0
     for row in table.rows():
-        sizes.update(row.classes)
-        purpose, class_ = _purpose_of(row, purposes)
-        if purpose is not None:
+        purpose, class_ = _purpose_of(row.classes_to_take(predicted), purposes)
+        if purpose is None:
+            unanswered += _purpose_of(row.classes, purposes)[0] is not None
+        else:
             fact = ClassedFact(FactKey(row.subject, row.fact), row.object, class_, row.known)
             chosen[row.subject, row.relation].setdefault(purpose, []).append(fact)
     for name, classes in (("teach", teach), ("refuse", refuse)):
-        _require_facts(name, classes, sizes, table)
+        _require_facts(name, classes, chosen, table, predicted=predicted)
     by_purpose, left_out = _grouped(chosen)
+    if unanswered:
+        left_out[UNANSWERED] = unanswered
     for groups in by_purpose.values():
         groups.sort(key=lambda group: (group.order(seed, "sft"), group.subject, group.relation))
     by_purpose[TAUGHT] = list(_limited(by_purpose[TAUGHT], limit))
@@ -130,27 +137,37 @@ def _grouped(
     return by_purpose, left_out
 
 
-def _purpose_of(row: LabelledFact, purposes: Mapping[str, Collection[str]]) -> tuple[str | None, str]:
-    """Return the first purpose with a class of a fact, and that class; None and an empty text for none."""
+def _purpose_of(own: Sequence[str], purposes: Mapping[str, Collection[str]]) -> tuple[str | None, str]:
+    """Return the first purpose with one of a fact's classes, and that class; None and an empty text for none."""
     for purpose, classes in purposes.items():
-        for name in row.classes:
+        for name in own:
             if name in classes:
                 return purpose, name
     return None, ""
 
 
-def _require_facts(argument: str, classes: Iterable[str], sizes: Mapping[str, int], table: LabelTable) -> None:
-    """Raise ArgumentError if a class has no facts; the message lists those that have some."""
-    empty = [name for name in classes if not sizes.get(name)]
+def _require_facts(
+    argument: str,
+    classes: Iterable[str],
+    chosen: Mapping[tuple[str, str], Mapping[str, Sequence[ClassedFact]]],
+    table: LabelTable,
+    *,
+    predicted: bool,
+) -> None:
+    """Raise ArgumentError if a class has no facts; the message lists those that have some.
+
+    Cost: a pass over the table if a class has none.
+    """
+    present = {fact.class_ for own in chosen.values() for facts in own.values() for fact in facts}
+    if present.issuperset(classes):
+        return
+    sizes, left_out = count_classes(table.rows(), predicted=predicted)
+    empty = [name for name in classes if not sizes[name]]
     if empty:
         recall = ""
-        if any(name in SLICK for name in empty) and not any(sizes.get(name) for name in SLICK):
+        if any(name in SLICK for name in empty) and not any(sizes[name] for name in SLICK):
             recall = " SliCK's classes need the way recall: kgprobe label --ways …,recall."
-        raise ArgumentError(
-            argument,
-            f"has {', '.join(empty)}, without a fact in {table.name}. Classes with facts:"
-            f" {classes_with_facts(sizes)}.{recall}",
-        )
+        raise ArgumentError(argument, no_facts_of(empty, table.name, sizes, left_out) + recall)
 
 
 def _limited(groups: Iterable[FactGroup], limit: int | None) -> Iterable[FactGroup]:

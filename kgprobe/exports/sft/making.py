@@ -19,7 +19,16 @@ from kgprobe.exports.sft.files import (
     record_of,
     write_training_set,
 )
-from kgprobe.exports.sft.groups import KNOWN, PURPOSES, REFUSED, ChosenGroups, ClassedFact, FactGroup, choose_groups
+from kgprobe.exports.sft.groups import (
+    KNOWN,
+    PURPOSES,
+    REFUSED,
+    UNANSWERED,
+    ChosenGroups,
+    ClassedFact,
+    FactGroup,
+    choose_groups,
+)
 from kgprobe.exports.sft.mixing import TrainingExample, examples_of, take_known, weights_of
 from kgprobe.exports.sft.wordings import WordedGroup, Wordings
 from kgprobe.files import sha256_of
@@ -124,7 +133,15 @@ def make_training_set(
     if options.refusal == PAD and not options.refuse:
         raise ArgumentError("refusal", f"is {PAD}, which needs facts to be unsure of: name their classes by `refuse`.")
     with_known = options.known_share > 0
-    chosen = choose_groups(table, options.teach, options.refuse, with_known=with_known, limit=options.limit, seed=seed)
+    chosen = choose_groups(
+        table,
+        options.teach,
+        options.refuse,
+        predicted=options.predicted,
+        with_known=with_known,
+        limit=options.limit,
+        seed=seed,
+    )
     wordings = Wordings(graph, FORMS[options.form], options.wordings, seed, as_of)
     read = _read_controls(graph, controls, wordings)
     manifest = _begun_manifest(graph, table, options, read, seed, as_of)
@@ -314,7 +331,14 @@ def _notes(manifest: Manifest, table: LabelTable, options: SftOptions, to_teach:
         to_teach: number of facts to teach, with held-out ones.
     """
     for reason, count in manifest.left_out.items():
-        yield f"{counted(count, 'fact')} left out: {reason}."
+        remedy = " `predicted` takes them, by their predicted beliefs." if reason == UNANSWERED else ""
+        yield f"{counted(count, 'fact')} left out: {reason}.{remedy}"
+    if "repeats" in table.config:
+        first, after = int(table.config["seed"]), int(table.config["seed"]) + int(table.config["repeats"])
+        yield (
+            f"Measure these facts with another seed than the labels ({first} to {after - 1}), such as {after}: facts"
+            " that were chosen by answers change by chance if the same questions are asked again."
+        )
     if manifest.generic:
         yield f"Generic templates, made from the label, are used for: {', '.join(manifest.generic)}."
     for unit in options.held_out_by:

@@ -55,6 +55,33 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
+def test_predicted_facts_are_taught_only_if_asked_for(example: Graph, tmp_path: Path) -> None:
+    rows = [row for row in rows_of(example) if row.relation == "P36"][:40]
+    predicted = {row.fact for row in rows if row.belief == "leans unknown"}
+    rows = [replace(row, slick=None, basis="predicted" if row.fact in predicted else "asked") for row in rows]
+    table = write_label_table(tmp_path / "filled", CONFIG, rows)
+
+    def taught(folder: str, **options: Any) -> tuple[set[str], TrainingSet]:
+        made = kgprobe.export_sft(example, table, tmp_path / folder, held_out=0.0, **options)
+        return {role.fact for role in read_roles(made.folder / "roles.jsonl")}, made
+
+    unknown = {"teach": ["surely unknown", "leans unknown"]}
+    with pytest.raises(ArgumentError, match=f"leans unknown, without a fact .*, {len(predicted)} facts would be"):
+        taught("none", **unknown)
+    rows[rows.index(next(row for row in rows if row.fact in predicted))] = replace(
+        next(row for row in rows if row.fact in predicted), basis="asked"
+    )
+    table = write_label_table(tmp_path / "mixed", CONFIG | {"seed": 4, "repeats": 3}, rows)
+    some, made = taught("some", **unknown)
+    every, _ = taught("every", **unknown, predicted=True)
+    assert len(every - some) == len(predicted) - 1
+    assert every - some < predicted
+    assert made.manifest.left_out == {"the model was not asked about them": len(predicted) - 1}
+    assert any("`predicted` takes them" in note for note in made.notes)
+    # The seeds of the labels are named, so that the same questions are not asked again.
+    assert any("another seed than the labels (4 to 6), such as 7" in note for note in made.notes)
+
+
 def test_same_call_writes_the_same_bytes(export: Export) -> None:
     options = {"form": "both", "wordings": 2, "known_share": 0.3, "weights": "unknown", "held_out_by": ["fact"]}
     first, second = export("one", **options), export("two", **options)
