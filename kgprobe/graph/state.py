@@ -56,12 +56,12 @@ def state_difference(before: str, now: str) -> str:
         before, now: texts of :func:`graph_state`, or of the state of a data set; in any order.
     """
     try:
-        one, other = (msgspec.json.decode(state, type=_State) for state in (before, now))
+        states = [msgspec.json.decode(text, type=_State) for text in (before, now)]
     except msgspec.DecodeError:
         return "the graph is another one"
-    if one.uid != other.uid:
+    if states[0].uid != states[1].uid:
         return "the graph is another one"
-    old, new = sorted((one, other), key=_count_changes)
+    old, new = sorted(states, key=_count_changes)
     loads = {load.id: load for load in old.loads}
     phrases = []
     for load in sorted(new.loads, key=attrgetter("time"), reverse=True):
@@ -86,8 +86,8 @@ def _count_changes(state: _State) -> int:
 def _counted_kinds(action: str, counts: Sequence[int], earlier: Sequence[int]) -> list[str]:
     """Return how many records of each kind a load has added or changed since an earlier state."""
     return [
-        f"{action} {count - before:,} {one if count - before == 1 else several}"
-        for (one, several), count, before in zip(_KINDS, counts, earlier, strict=True)
+        f"{action} {count - before:,} {singular if count - before == 1 else plural}"
+        for (singular, plural), count, before in zip(_KINDS, counts, earlier, strict=True)
         if count > before
     ]
 
