@@ -186,16 +186,15 @@ class CorrectedRates:
             error = math.sqrt(plain * (1 - plain) / answered)
             return Estimate(plain, low, high, error, error, 0.0, forecast / population, answered, float(answered))
         value = (forecast + float(weights @ errors)) / there
-        # Any fact may have had the smallest inclusion probability of its round. The facts that were never drawn have
-        # errors of at most 1 in each prediction; the interval reserves three times the largest weight at each end.
-        undrawn = len(predicted) - len(np.unique(positions))
-        heaviest = max(float(weights.max()), min(self._heaviest, self.draws * undrawn / 3))
+        # Any fact may have had the smallest inclusion probability of its round, and may never have been drawn by it: a
+        # fact that another round drew says nothing about the predictions of this one.
+        largest = self._heaviest / there
         drawn = DrawnSum(
             value,
             weights * (errors - value * lost) / there,
             0.0,
-            highest_term=heaviest / there,
-            lowest_term=-heaviest / there,
+            highest_term=largest,
+            lowest_term=-largest,
             weight=1.0,
             raw=forecast / population,
             label_variance=max(0.0, value * (1 - value)),

@@ -41,7 +41,7 @@ class GroupRate(ResultRow):
         facts: number of facts that can be asked.
         drawn: number of questions with a known inclusion probability.
         right: estimated share of right answers, the mean over all of the group's facts.
-        expected: uncorrected mean of all predictions.
+        expected: uncorrected mean of all predictions; None if the estimate does not use them.
         standard_error: see :class:`~kgprobe.stats.design_based.Estimate`.
         answers_worth: number of uniformly drawn answers that give the same standard error without predictions.
     """
@@ -52,7 +52,7 @@ class GroupRate(ResultRow):
     facts: Annotated[int, Heading("facts")]
     drawn: Annotated[int, Heading("questions")]
     right: Annotated[Share, Heading("right")]
-    expected: Annotated[float, Heading("expected", Percent)]
+    expected: Annotated[float | None, Heading("expected", Percent)]
     standard_error: float
     answers_worth: float | None
 
@@ -65,7 +65,8 @@ class GroupRate(ResultRow):
 def group_rate(by: str, group: str | None, name: str, facts: int, rate: Estimate) -> GroupRate:
     """Return the estimate of a group as a row."""
     right = Share(rate.value, rate.low, rate.high)
-    return GroupRate(by, group, name, facts, rate.labelled, right, rate.raw, rate.standard_error, rate.labels_worth)
+    expected = rate.raw if rate.weight else None
+    return GroupRate(by, group, name, facts, rate.labelled, right, expected, rate.standard_error, rate.labels_worth)
 
 
 # Id and name of a group, with the places of its facts.

@@ -1,8 +1,8 @@
 """Summaries of beliefs: E[theta], its credible interval, and the belief in words.
 
 docs/methods/findings.md. They are computed once for each fact that a round has touched, and stored with the belief in
-the transaction of the round. The word is *surely* if the interval of theta supports it, else *leans*. It is decided
-only here; queries, pages and pictures read the stored one.
+the transaction of the round. The word is *surely* if the interval of theta supports it and the fact has two own
+answers, else *leans*. It is decided only here; queries, pages and pictures read the stored one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +22,8 @@ from kgprobe.stats.proportions import at_least
 
 # Probability of missing each end of a 90% interval.
 _LUCK = 0.05
+# A fact with fewer own answers is never sure, however narrow others make its interval.
+_LEAST_ANSWERS = 2
 
 
 class BeliefWord(Enum):
@@ -57,7 +59,7 @@ def belief_words(
 
     Surely unknown: more wrong than right answers, and the whole interval of theta above one half. Surely known: more
     right than wrong answers, the whole interval below one half, and a probability below 5% of as many right answers by
-    guessing.
+    guessing. Both need at least two own answers.
 
     Args:
         right: number of right answers to questions about the fact itself, shape (facts,).
@@ -72,8 +74,9 @@ def belief_words(
     words = list(BeliefWord)
     known = np.where(rights + wrongs > 0, rights > wrongs, mean < 0.5)
     places = np.where(known, words.index(BeliefWord.LEANS_KNOWN), words.index(BeliefWord.LEANS_UNKNOWN))
-    places[(rights > wrongs) & (upper < 0.5) & (luck < _LUCK)] = words.index(BeliefWord.SURELY_KNOWN)
-    places[(wrongs > rights) & (lower > 0.5)] = words.index(BeliefWord.SURELY_UNKNOWN)
+    is_enough = rights + wrongs >= _LEAST_ANSWERS
+    places[is_enough & (rights > wrongs) & (upper < 0.5) & (luck < _LUCK)] = words.index(BeliefWord.SURELY_KNOWN)
+    places[is_enough & (wrongs > rights) & (lower > 0.5)] = words.index(BeliefWord.SURELY_UNKNOWN)
     return list(map(words.__getitem__, places.tolist()))
 
 

@@ -279,7 +279,8 @@ def estimate(
 
     Estimates the accuracy over all facts, and by relation, type, popularity and year. Its 95% intervals are valid for
     every choice of questions and every prediction of the other facts. Runs begun with --aim estimate need fewest
-    questions. With --precision, continues the run, whose probe and model are known.
+    questions. With --precision, continues the run, whose probe and model are known; where it stops by its own
+    interval, the interval contains the share in 93.5% of runs instead of 95%.
 
     \b
     kgprobe rounds run distractors --model demo --aim estimate --name of-all

@@ -152,13 +152,13 @@ def entities_in_text(graph: Reader, text: str) -> list[str]:
     for candidates in entities_called(graph, set(spans.values())):
         ids_by_name = candidates
     free = [True] * len(words)
-    named: dict[int, list[str]] = {}
+    ids_by_place: dict[int, list[str]] = {}
     for (first, end), candidate in sorted(spans.items(), key=lambda span: (span[0][0] - span[0][1], span[0][0])):
         ids = ids_by_name.get(candidate)
         if ids and all(free[first:end]):
             free[first:end] = [False] * (end - first)
-            named[first] = ids
-    return list(dict.fromkeys(chain.from_iterable(ids for _, ids in sorted(named.items()))))
+            ids_by_place[first] = ids
+    return list(dict.fromkeys(chain.from_iterable(ids for _, ids in sorted(ids_by_place.items()))))
 
 
 def no_entity(graph: Reader, name: str) -> str:

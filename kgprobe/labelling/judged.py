@@ -55,7 +55,7 @@ class JudgedFacts:
         config = read_judged_graph(folder)
         if config.graph != state:
             changes = state_difference(config.graph, state)
-            raise ArgumentError("judge", f"{folder} was judged before: {changes}; judge the graph again.")
+            raise ArgumentError("judge", f"{folder} does not fit this graph: {changes}. Judge the graph again.")
         if missing := missing_shards(folder, range(config.shards)):
             raise ArgumentError(
                 "judge", f"{folder} lacks {len(missing):,} of {config.shards:,} shards; repeat `kgprobe judge predict`."

@@ -4,15 +4,17 @@ docs/methods/findings.md. Metrics count a fact's own answers only. In a run, ans
 probability of knowing a fact, by which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import GroupRate
@@ -32,6 +34,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted
+from kgprobe.stats.holm import holm_levels
 from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
 
@@ -44,7 +47,7 @@ FACT_COLUMNS = (
 ASK_COLUMNS = Ask._fields
 
 # A relation with fewer facts, or with a wider interval, is not ranked.
-LEAST, _WIDEST = 5, 0.5
+_LEAST, _WIDEST = 5, 0.5
 _RELATIONS = 3
 # Facts in a summary, and characters of a question that are always shown.
 _FACTS, _SHORTEST = 2, 20
@@ -478,19 +481,69 @@ def unknown_count(finding: Finding) -> str:
     return f"{leaning:,} of {facts} asked {was} not answered right more often than wrong; none is surely unknown yet"
 
 
-def ranked_relations(finding: Finding) -> tuple[str, str]:
-    """Return the relations that are known least and best, in words.
+@dataclass(frozen=True, slots=True)
+class RankedRelations:
+    """The relations that the model knows significantly worse or better than all facts.
 
-    Rates are over the graph where these can be estimated, and relations with a wide interval are left out; else over
-    the facts asked, without relations of fewer than five. A relation that is known whole is not among the least known,
-    and one that is unknown whole not among the best known. Both texts are empty where fewer than two relations have a
-    rate.
+    Attributes:
+        least: at most three, the least known first; empty if the ranked relations have fewer than half of the facts.
+        best: the same, the best known first.
+        ranked: number of relations with a rate: over the graph those with a narrow interval, else those with at least
+            five asked facts.
+        relations: number of all relations.
     """
-    rated = sorted(_rated_relations(finding), key=lambda pair: pair[0])
-    count = min(_RELATIONS, len(rated) // 2)
-    least = [text for rate, text in rated[:count] if rate < 1]
-    best = [text for rate, text in rated[::-1][:count] if rate > 0]
-    return ", ".join(least), ", ".join(best)
+
+    least: Sequence[GroupRates | GroupRate]
+    best: Sequence[GroupRates | GroupRate]
+    ranked: int
+    relations: int
+
+    @property
+    def of(self) -> str:
+        """The number of ranked relations, and of all if these are more."""
+        return f"{self.ranked:,}" if self.ranked == self.relations else f"{self.ranked:,} of {self.relations:,}"
+
+    @property
+    def least_text(self) -> str:
+        """The least known relations in words; empty without any."""
+        return self._text("Least", self.least)
+
+    @property
+    def best_text(self) -> str:
+        """The best known relations in words; empty without any."""
+        return self._text("Best", self.best)
+
+    def _text(self, title: str, groups: Sequence[GroupRates | GroupRate]) -> str:
+        return f"{title} known of {self.of} relations: {', '.join(map(_rate_text, groups))}" if groups else ""
+
+
+def ranked_relations(finding: Finding) -> RankedRelations:
+    """Return the relations that are known least and best: over the graph where rates can be estimated, else as asked.
+
+    A relation differs from all facts if the interval of its rate, at Holm's level for all ranked relations, does not
+    contain their rate.
+    """
+    whole, facts = finding.overall.win_rate.value, finding.overall.facts
+    if finding.over_graph is not None:
+        whole, facts = finding.over_graph.overall.right.value, finding.over_graph.facts
+    grouping = relation_grouping(finding)
+    groups = sorted(filter(_is_ranked, grouping.groups), key=lambda group: (rate_of(group).value, group.name))
+    least: list[Any] = []
+    best: list[Any] = []
+    if groups and 2 * sum(group.facts for group in groups) >= facts:
+        p_values = np.array([_p_value(rate_of(group), whole) for group in groups])
+        differs = p_values < holm_levels(p_values, 1 - CONFIDENCE)
+        least = [group for group in compress(groups, differs) if rate_of(group).value < whole]
+        best = [group for group in compress(groups[::-1], differs[::-1]) if rate_of(group).value > whole]
+    return RankedRelations(least[:_RELATIONS], best[:_RELATIONS], len(groups), len(grouping.groups) + grouping.left_out)
+
+
+def _p_value(rate: Share, whole: float) -> float:
+    """Return the two-sided p-value of a rate against that of all facts, by the reach of its interval towards it."""
+    reach = rate.high - rate.value if rate.value < whole else rate.value - rate.low
+    if reach <= 0:
+        return float(rate.value == whole)
+    return math.erfc(abs(rate.value - whole) / reach * -special.ndtri((1 - CONFIDENCE) / 2) / math.sqrt(2))
 
 
 def rate_of(group: GroupRates | GroupRate) -> Share:
@@ -498,28 +551,23 @@ def rate_of(group: GroupRates | GroupRate) -> Share:
     return group.win_rate if isinstance(group, GroupRates) else group.right
 
 
-def relation_groups(finding: Finding) -> Sequence[Any]:
+def relation_grouping(finding: Finding) -> Grouping[Any]:
     """Return the relations over the graph, where they can be estimated, else those of the facts asked."""
     groupings: Sequence[Grouping[Any]] = (
         finding.groupings if finding.over_graph is None else finding.over_graph.groupings
     )
-    return next((grouping.groups for grouping in groupings if grouping.by == "relation"), ())
+    return next((grouping for grouping in groupings if grouping.by == "relation"), Grouping("relation", (), 0))
 
 
-def ranked_groups(finding: Finding) -> Iterator[GroupRates | GroupRate]:
-    """Yield the relations with enough facts, or with a narrow interval."""
-    for group in relation_groups(finding):
-        if group.facts >= LEAST if isinstance(group, GroupRates) else group.width <= _WIDEST:
-            yield group
+def _is_ranked(group: GroupRates | GroupRate) -> bool:
+    """Return whether a relation has enough facts, or a narrow interval."""
+    return group.facts >= _LEAST if isinstance(group, GroupRates) else group.width <= _WIDEST
 
 
-def _rated_relations(finding: Finding) -> Iterator[tuple[float, str]]:
-    """Yield the rate of each ranked relation, and its name with the rate."""
-    for group in ranked_groups(finding):
-        if isinstance(group, GroupRates):
-            yield group.win_rate.value, f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
-        else:
-            yield group.right.value, f"{group.name} {group.right}"
+def _rate_text(group: GroupRates | GroupRate) -> str:
+    if isinstance(group, GroupRates):
+        return f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
+    return f"{group.name} {group.right}"
 
 
 def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
@@ -531,9 +579,8 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:
         yield about.caveat
-    for title, relations in zip(("Least known", "Best known"), ranked_relations(finding), strict=True):
-        if relations:
-            yield f"{title}: {relations}"
+    ranked = ranked_relations(finding)
+    yield from filter(None, (ranked.least_text, ranked.best_text))
     for fact in (*finding.unknown[:_FACTS], *finding.known[: _FACTS - 1]):
         yield _shortened(fact, width)
     silences = ((finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer"))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import pandas as pd
@@ -18,12 +18,10 @@ from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
 from kgprobe.results.finding import (
     FACT_COLUMNS,
-    LEAST,
     Finding,
-    ranked_groups,
+    RankedRelations,
     ranked_relations,
     rate_of,
-    relation_groups,
     unknown_count,
 )
 from kgprobe.results.result import write_result_files
@@ -33,13 +31,8 @@ from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import CONFIDENCE, Share
 from kgprobe.tables import Heading, ResultRow, flat_row, row_dicts, row_table
 
-if TYPE_CHECKING:
-    from kgprobe.beliefs.graph_rates import GroupRate
-
 PAGE = "finding.html"
 
-# Relations that are known least, on the first screen.
-_WORST = 3
 _EXPECTED_WORDS = ("expected known", "expected unknown")
 
 _BY = {
@@ -138,13 +131,13 @@ def first_sections(findings: Sequence[Finding]) -> list[Section]:
         )
     sections = [Section("whole", values={"bars": bars}, notes=notes)]
     if len(findings) == 1:
-        worst = worst_relations(findings[0])
-        if worst:
+        ranked = ranked_relations(findings[0])
+        if ranked.least:
             # Rates over the graph have no caveat.
-            caveats = _caveat(findings[0]) if any(relation.of_asked for relation in worst) else []
-            if not all(relation.of_asked for relation in worst):
-                caveats = [f"“Asked”: {caveat[:1].lower()}{caveat[1:]}" for caveat in caveats]
-            sections.append(Section("worst", "Least known relations", {"relations": worst}, caveats, listed=False))
+            caveats = _caveat(findings[0]) if isinstance(ranked.least[0], GroupRates) else []
+            title = f"Least known of {ranked.of} relations"
+            values = {"relations": worst_relations(findings[0], ranked)}
+            sections.append(Section("worst", title, values, caveats, listed=False))
     return sections
 
 
@@ -169,28 +162,15 @@ class WorstRelation(ResultRow):
     prediction: Annotated[str, Heading("prediction")]
 
 
-def worst_relations(finding: Finding) -> list[WorstRelation]:
-    """Return the three relations that are known least, the least known first.
-
-    They are those with an estimate over the graph, narrow ones first; if there are fewer than three, also those of the
-    asked facts, with at least five facts first. Relations that are known whole are left out.
-    """
-    by_asked = next((grouping.groups for grouping in finding.groupings if grouping.by == "relation"), ())
-    many = [group for group in by_asked if group.facts >= LEAST]
-    over_graph = () if finding.over_graph is None else relation_groups(finding)
-    stages: list[Sequence[GroupRates | GroupRate]] = [list(ranked_groups(finding)), over_graph, many, by_asked]
-    groups: dict[str, GroupRates | GroupRate] = {}
-    for candidates in stages:
-        for group in sorted(candidates, key=lambda group: (rate_of(group).value, group.name)):
-            if len(groups) < _WORST and rate_of(group).value < 1:
-                groups.setdefault(group.name, group)
+def worst_relations(finding: Finding, ranked: RankedRelations) -> list[WorstRelation]:
+    """Return the least known relations with an unknown fact of each, the least known first."""
     facts = finding.facts
     wrong = facts[(facts["right"] <= facts["wrong"]) & facts["prediction"].notna()]
     # The surest unknown fact first; of equal ones, the first by id.
     wrong = wrong.sort_values(["known_high", "fact"]).drop_duplicates("relation_label")
     examples = {row["relation_label"]: row for row in wrong.to_dict("records")}
     worst = []
-    for group in sorted(groups.values(), key=lambda group: (rate_of(group).value, group.name)):
+    for group in ranked.least:
         example = examples.get(group.name, {"question": "", "answer": "", "prediction": ""})
         texts = example["question"], example["answer"], example["prediction"]
         worst.append(WorstRelation(group.name, group.facts, isinstance(group, GroupRates), rate_of(group), *texts))
@@ -202,10 +182,10 @@ def finding_lead(finding: Finding) -> list[str]:
     lead = [f"{finding.headline}."]
     if finding.measure is not None:
         lead.append(f"{finding.measure.details.capitalize()}.")
-    least, best = ranked_relations(finding)
-    ranked = [f"Least known: {least}." if least else "", f"Best known: {best}." if best else ""]
-    if any(ranked):
-        lead.append(" ".join(filter(None, ranked)))
+    ranked = ranked_relations(finding)
+    texts = [f"{text}." for text in (ranked.least_text, ranked.best_text) if text]
+    if texts:
+        lead.append(" ".join(texts))
     lead.append(f"{unknown_count(finding)}.")
     return lead
 
@@ -239,7 +219,8 @@ def _believed(finding: Finding, surely: BeliefWord, leans: BeliefWord) -> Iterat
             luck = "" if finding.chance is None else ", and a guesser would hardly have had as many right answers"
             notes.append(
                 f"Known is the probability that the model knows the fact, learned from its own answers{around}. Surely:"
-                f" its {CREDIBILITY:.0%} interval is below one half; or it is above one half{luck}."
+                f" at least two own answers, and its {CREDIBILITY:.0%} interval is below one half; or it is above one"
+                f" half{luck}."
             )
         if table.rows:
             yield replace(table_section(replace(table, notes=notes)), short=word.value.capitalize())

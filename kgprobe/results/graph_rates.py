@@ -76,15 +76,19 @@ class GraphRates(Result):
         """Return tables of all facts and relations, types, thirds of popularity, and years."""
         tables = [_table(grouping, self.overall) for grouping in self.groupings]
         if all(grouping.by != "relation" for grouping in self.groupings):
-            tables.insert(0, Table("overall", "All facts", [{"of": self.overall.name, **self.overall.cells()}]))
+            tables.insert(0, Table("overall", "All facts", _rows("of", [self.overall])))
         return tables
 
     def summary(self) -> str:
         """Return the share with its interval, and the equivalent number of uniformly drawn answers."""
+        share, expected = self.overall.right, self.overall.expected
         text = (
-            f"{self.model} knows {self.overall.right} of this graph's {counted(self.facts, 'fact')}, estimated"
-            f" from {counted(self.answers, 'answer')}; {self.overall.expected:.0%} was predicted."
+            f"{self.model} knows {share} of this graph's {counted(self.facts, 'fact')}, estimated from"
+            f" {counted(self.answers, 'answer')}"
         )
+        if expected is None:
+            return f"{text}, without predictions."
+        text += f"; {expected:.0%} was predicted."
         if 0 < self.overall.width < 1:
             text += f" Equivalent to {self.uniform_answers:,} uniformly drawn answers without predictions."
         return text
@@ -126,10 +130,19 @@ class GraphRates(Result):
         }
 
 
+def _rows(name: str, groups: Sequence[GroupRate]) -> list[dict[str, Any]]:
+    """Return the cells of groups, named in a first column; without a column of predictions where none are used."""
+    rows = [{name: group.name, **group.cells()} for group in groups]
+    if all(group.expected is None for group in groups):
+        for row in rows:
+            del row["expected"]
+    return rows
+
+
 def _table(grouping: Grouping[GroupRate], overall: GroupRate) -> Table:
     """Return a table of groups; the first row of the relations is all facts."""
     groups = [overall, *grouping.groups] if grouping.by == "relation" else grouping.groups
-    rows = [{grouping.by: group.name, **group.cells()} for group in groups]
+    rows = _rows(grouping.by, groups)
     notes = [] if grouping.source is None else [grouping.source.note]
     if grouping.left_out:
         notes.append(f"{grouping.left_out:,} more have fewer than {ENOUGH} questions.")

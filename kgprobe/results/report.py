@@ -331,8 +331,8 @@ def _find_suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
 
 def _lead_of(finding: Finding) -> str:
     """Return one sentence on a result: unknown facts, then the share that is known."""
-    least, _ = ranked_relations(finding)
-    parts = [unknown_count(finding), f"least known {least}" if least else ""]
+    least = ranked_relations(finding).least_text
+    parts = [unknown_count(finding), least[:1].lower() + least[1:]]
     measure = finding.measure
     parts.append(f"{finding.overall.win_rate} known" if measure is None else f"{measure} ({measure.details})")
     return f"{finding.label}: {'; '.join(filter(None, parts))}."

@@ -55,7 +55,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def _difference(name: str, was: Any, is_: Any) -> str:
     """Return the difference of two values of a setting as a phrase."""
-    plain = name.removeprefix("described.").removeprefix("options.")
+    plain = name.replace("described.", "").removeprefix("options.")
     if plain == GRAPH and was and is_:
         return state_difference(was, is_)
     setting, _, about = plain.replace("_", " ").partition(".")

@@ -34,10 +34,11 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     # All facts are of one relation.
     assert (of_relation["group"], of_relation["right"]) == ("P36", pytest.approx(frame["right"][0]))
     assert found.summary().startswith(f"tiny knows {found.overall.right} of this graph's {found.facts} facts")
-    assert f"{found.uniform_answers} uniformly drawn answers without predictions" in found.summary()
-    # Its facts were drawn uniformly, and are few: it is the interval of the plain share.
+    # Its facts were drawn uniformly, and are few: it is the interval of the plain share, and no prediction is used.
     assert found.run["sampling"] == "uniform"
-    assert 0.85 * 64 < found.uniform_answers <= 64
+    assert found.summary().endswith(" facts, estimated from 64 answers, without predictions.")
+    assert (found.uniform_answers, found.overall.expected) == (64, None)
+    assert all("expected" not in row for table in found.tables() for row in table.rows)
     assert found.to_dict()["rates"] == found.rows()
     # The finding leads with the same rate, and has the same tables.
     finding = run.finding()
@@ -79,7 +80,7 @@ def test_page_of_large_graph_lists_unasked_neighbours(run: Run, monkeypatch: pyt
 def test_it_asks_until_the_interval_is_as_narrow_as_wanted(example_graph: Graph, tiny: Model) -> None:
     before = kgprobe.estimate_rates(example_graph, "to-estimate")
     as_it_is = kgprobe.estimate_rates(example_graph, "to-estimate", precision=before.overall.width / 2)
-    assert (as_it_is.stopped, as_it_is.run["round"]) == (Stop.SURE_ENOUGH, 2)
+    assert (as_it_is.stopped, as_it_is.reason, as_it_is.run["round"]) == (Stop.SURE_ENOUGH, None, 2)
     done = []
     narrower = kgprobe.estimate_rates(
         example_graph,
@@ -89,6 +90,7 @@ def test_it_asks_until_the_interval_is_as_narrow_as_wanted(example_graph: Graph,
         callbacks=Callbacks(on_batch=lambda batch: done.append(batch)),
     )
     assert narrower.stopped is Stop.SURE_ENOUGH
+    assert narrower.reason == "A 95% interval that stops its own run contains the share in 92% of runs."
     assert narrower.overall.width <= 0.7 * before.overall.width
     assert narrower.run["round"] == 2 + len(done) > 2
     # Groups are estimated as without a precision.

@@ -260,6 +260,22 @@ def test_rate_seldom_drawn_errors_covers() -> None:
     assert covered / repetitions >= 0.94
 
 
+def test_rate_facts_drawn_in_other_rounds_keep_allowance() -> None:
+    # A first round asks every fact. Ten later ones predict four wrong facts as right, and draw none of them by chances
+    # of 1/40: a third of such runs do.
+    wrong = np.arange(40) < 4
+    rates = CorrectedRates(40)
+    rates.predict(np.full(40, 0.5))
+    rates.add(drawn(np.arange(40), np.ones(40), ~wrong))
+    for number in range(10):
+        rates.predict(np.ones(40))
+        rates.add(drawn(4 + (np.arange(16) + 16 * number) % 36, np.where(wrong, 0.025, 15.9 / 36), ~wrong))
+    for members in (np.ones(40, np.bool_), np.arange(40) < 20):
+        found = rates.rate(members)
+        assert found is not None
+        assert found.low < (~wrong)[members].mean() < found.value
+
+
 def test_facts_that_cannot_be_asked_are_no_part_of_it() -> None:
     random = np.random.default_rng(7)
     lost = np.arange(20_000) % 4 == 0

@@ -21,8 +21,11 @@ SURELY_KNOWN, LEANS_KNOWN, LEANS_UNKNOWN, SURELY_UNKNOWN = BeliefWord
         (1, 5, 0.8, 0.5, 0.9, 0.1, LEANS_UNKNOWN),
         (1, 1, 0.5, 0.14, 0.86, 0.1, LEANS_UNKNOWN),
         # A guesser would have as many right answers once in twenty-five times, and more often.
-        (1, 0, 0.2, 0.1, 0.3, 0.04, SURELY_KNOWN),
-        (1, 0, 0.2, 0.1, 0.3, 0.09, LEANS_KNOWN),
+        (2, 0, 0.2, 0.1, 0.3, 0.04, SURELY_KNOWN),
+        (2, 0, 0.2, 0.1, 0.3, 0.09, LEANS_KNOWN),
+        # One own answer is too few, whatever is known of other facts.
+        (1, 0, 0.1, 0.01, 0.3, 0.001, LEANS_KNOWN),
+        (0, 1, 0.9, 0.7, 0.99, 0.1, LEANS_UNKNOWN),
         # Answers about other facts speak against its own; these decide.
         (0, 1, 0.1, 0.01, 0.3, 0.001, LEANS_UNKNOWN),
         (1, 1, 0.1, 0.01, 0.3, 0.001, LEANS_UNKNOWN),
@@ -54,4 +57,4 @@ def test_of_many_facts_each_has_its_own_word(facts: list[tuple[int, int, list[fl
     assert together == [belief_words(*([value] for value in one))[0] for one in columns]
     for word, (right, wrong, theta, low, high, _) in zip(together, columns, strict=True):
         assert word.is_known == (right > wrong if right + wrong else theta < 0.5)
-        assert not (word.is_sure and (right == wrong or low <= 0.5 <= high))
+        assert not (word.is_sure and (right == wrong or right + wrong < 2 or low <= 0.5 <= high))

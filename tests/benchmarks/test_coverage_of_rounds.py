@@ -8,14 +8,19 @@ import pytest
 from benchmarks.coverage import FACTS, make_graph
 from benchmarks.coverage_of_rounds import (
     ADVERSARIES,
+    ASKED_ONCE,
     DESIGNS,
+    STOPPING,
     Adversary,
     Case,
+    StoppingRun,
     ask,
     measure,
     measure_adversary,
+    measure_stopping,
     rows_of,
 )
+from benchmarks.coverage_of_stops import coverage_at_stop
 from tests.cases import rotate
 
 REPETITIONS = 150
@@ -30,11 +35,33 @@ def test_intervals_of_rounds_hold_what_they_say(design: str, predictor: str, rat
     assert measure(Case(answers, rate, predictor, design), REPETITIONS, 0).share >= LEAST
 
 
-@pytest.mark.parametrize("kind", ADVERSARIES)
-def test_measure_adversary_hidden_errors_are_covered(kind: str) -> None:
-    covered, width, _ = measure_adversary(Adversary(kind, 0.05, 1 / 8, 8), 100, 0)
+@pytest.mark.parametrize(
+    "design",
+    [
+        *(Adversary(kind, 0.05, 1 / 8, 8) for kind in ADVERSARIES),
+        *(Adversary(kind, 0.1, 1 / 8, 12) for kind in ASKED_ONCE),
+    ],
+    ids=lambda design: design.kind,
+)
+def test_measure_adversary_hidden_errors_are_covered(design: Adversary) -> None:
+    covered, width, _ = measure_adversary(design, 100, 0)
     assert covered >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 100)
-    assert width < 0.8 or kind == "last"
+    assert width < 0.8 or design.kind == "last"
+
+
+@pytest.mark.parametrize("kind", STOPPING)
+def test_measure_stopping_interval_is_narrow_and_covers(kind: str) -> None:
+    covered, width, _ = measure_stopping(StoppingRun(kind, 0.1, 64, 0.3), 60, 0)
+    # Of uniform draws, this is the exact share.
+    exact, beyond = coverage_at_stop(0.3, 0.1, 64, 1)
+    assert beyond == pytest.approx(0)
+    assert covered == pytest.approx(exact, abs=3 * math.sqrt(exact * (1 - exact) / 60))
+    assert 0.1 < width <= 0.2
+
+
+def test_coverage_at_stop_is_at_least_as_documented() -> None:
+    assert coverage_at_stop(0.06, 0.03, 12, 1)[0] == pytest.approx(0.925, abs=0.001)
+    assert coverage_at_stop(0.08, 0.04, 48, 1)[0] == pytest.approx(0.9356, abs=0.0005)
 
 
 def test_hub_has_a_figure_where_it_has_draws_enough() -> None:

@@ -243,37 +243,73 @@ def test_lead_has_no_zero_caused_by_numbers_of_askings(finding: Finding) -> None
     assert finding_lead(once)[-1] == "20 of 50 facts were answered wrong, asked once each."
 
 
-def test_relation_without_right_answer_is_not_best_known(finding: Finding) -> None:
-    def group(name: str, right: int) -> GroupRates:
-        return GroupRates(name, 10, share(right, 10), share(10 - right, 10), 0.1, 10, share(right, 10))
+def rated(name: str, right: int, total: int = 20) -> GroupRates:
+    return GroupRates(name, total, share(right, total), share(0, total), 0.1, total, share(right, total))
 
-    lost = [group(f"lost {number}", 0) for number in range(3)]
-    ranked = ranked_relations(replace(finding, groupings=[Grouping("relation", [group("half", 5), *lost], 0)]))
-    assert ranked == ("lost 0 0% of 10, lost 1 0% of 10", "half 50% of 10")
-    assert ranked_relations(replace(finding, groupings=[Grouping("relation", lost, 0)]))[1] == ""
+
+@pytest.mark.parametrize(
+    ("groups", "left_out", "least", "best"),
+    [
+        # Equal rates, up to luck.
+        ([rated(str(number), right) for number, right in enumerate((11, 12, 14, 15, 17))], 0, "", ""),
+        (
+            [rated("bad", 2), rated("middle", 12), rated("good", 20), rated("great", 20)],
+            0,
+            "Least known of 4 relations: bad 10% of 20",
+            "Best known of 4 relations: great 100% of 20, good 100% of 20",
+        ),
+        # Relations of fewer than five facts are not ranked; with most of the facts, they leave nothing to say.
+        (
+            [rated("bad", 1), rated("good", 20), rated("few", 0, 4)],
+            2,
+            "Least known of 2 of 5 relations: bad 5% of 20",
+            "Best known of 2 of 5 relations: good 100% of 20",
+        ),
+        ([rated("bad", 1), *(rated(f"few {number}", 4, 4) for number in range(6))], 0, "", ""),
+        ([rated("only", 9)], 0, "", ""),
+        # Whole relations that are unknown are not best, nor known ones least.
+        ([rated("one", 0), rated("two", 0)], 0, "", ""),
+        ([rated("one", 20), rated("two", 20)], 0, "", ""),
+    ],
+)
+def test_ranked_relations_differ_from_the_whole(
+    finding: Finding, groups: list[GroupRates], left_out: int, least: str, best: str
+) -> None:
+    facts = sum(group.facts for group in groups)
+    overall = rated("all", round(sum(group.facts * group.win_rate.value for group in groups)), facts)
+    ranked = ranked_relations(replace(finding, overall=overall, groupings=[Grouping("relation", groups, left_out)]))
+    assert (ranked.least_text, ranked.best_text) == (least, best)
 
 
 def test_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> None:
-    def group(name: str, value: float, reach: float, facts: int = 400) -> GroupRate:
+    def group(name: str, value: float, reach: float, facts: int = 300) -> GroupRate:
         right = Share(value, value - reach, value + reach)
         return GroupRate("relation", name, name, facts, 60, right, value, 0.05, 60.0)
 
+    def over_graph(*relations: GroupRate) -> Finding:
+        rates = GraphRates(
+            run={},
+            predictors=(),
+            facts=900,
+            answers=64,
+            drawn=64,
+            overall=group("all facts", 0.6, 0.05, 900),
+            groupings=[Grouping("relation", relations, 13)],
+        )
+        return replace(finding, over_graph=rates)
+
     # Among the facts asked, the order is the other way round.
-    relations = [group("well", 0.8, 0.1), group("badly", 0.3, 0.1), group("who knows", 0.5, 0.3)]
-    rates = GraphRates(
-        run={},
-        predictors=(),
-        facts=900,
-        answers=64,
-        drawn=64,
-        overall=group("all facts", 0.7, 0.05, 900),
-        groupings=[Grouping("relation", relations, 0)],
-    )
-    over_graph = replace(finding, over_graph=rates)
-    assert ranked_relations(over_graph) == ("badly 30% [20, 40]", "well 80% [70, 90]")
-    assert over_graph.headline == "org/model knows 70% [65, 75] of the graph's 900 facts; chance level 9%"
-    shown = printed(over_graph)
+    found = over_graph(group("well", 0.8, 0.1), group("badly", 0.3, 0.1), group("who knows", 0.5, 0.3))
+    ranked = ranked_relations(found)
+    assert ranked.least_text == "Least known of 2 of 16 relations: badly 30% [20, 40]"
+    assert ranked.best_text == "Best known of 2 of 16 relations: well 80% [70, 90]"
+    assert [group.name for group in ranked.least] == ["badly"]
+    assert found.headline == "org/model knows 60% [55, 65] of the graph's 900 facts; chance level 9%"
+    shown = printed(found)
     assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the facts asked")
+    # A minority of the facts says nothing about the others.
+    minority = ranked_relations(over_graph(group("well", 0.8, 0.1, 220), group("badly", 0.3, 0.1, 220)))
+    assert (minority.least_text, minority.best_text) == ("", "")
 
 
 def test_terminal_shows_all_groups_of_a_kind(finding: Finding) -> None:

@@ -50,9 +50,10 @@ def test_mean_of_shares_has_the_interval_of_a_share(values: list[float], hits: l
 @pytest.mark.parametrize("width", [0.4, 0.1, 0.03])
 def test_needed_answers_are_the_fewest_for_a_width(mean: float, width: float) -> None:
     def wide(answers: int) -> float:
-        z = 1.959963984540054
-        spread = mean * (1 - mean) / answers + z * z / (4 * answers * answers)
-        return 2 * z / (1 + z * z / answers) * math.sqrt(spread)
+        right = mean * answers
+        low = stats.beta.ppf(0.025, right, answers - right + 1) if right else 0.0
+        high = stats.beta.ppf(0.975, right + 1, answers - right) if right < answers else 1.0
+        return float(high - low)
 
     fewest = answers_for_width(mean, width)
     assert wide(fewest) <= width
