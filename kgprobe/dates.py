@@ -4,8 +4,8 @@ A bound ``2011-05`` covers a whole month: a start means its first day, an end it
 these days as integers ``yyyymmdd``, both included. Years before 1 are negative (``-0044-03-15`` is
 ``-44 * 10000 + 315``), which keeps the order of years and of the days within a year.
 
-A fact that ended on an unknown day has the end ``unknown``. Its ``until`` lies before every day, so that it is never
-current.
+A fact that ended on an unknown day has the end ``unknown`` and no ``until``. Its property ``ended`` is true: it is
+never current.
 """
 
 import calendar
@@ -15,7 +15,6 @@ from datetime import date
 from kgprobe.errors import ArgumentError
 
 UNKNOWN = "unknown"
-_BEFORE_EVERY_DAY = -(10**16)
 
 # A day yyyymmdd, not the year 20,100,630.
 _DAY = re.compile(r"[0-9]{8}")
@@ -67,13 +66,11 @@ def first_day(bound: str) -> int:
 
 
 def last_day(bound: str) -> int:
-    """Return the last day that an ISO 8601 bound covers, as ``yyyymmdd``; for ``UNKNOWN``, a number before every day.
+    """Return the last day that an ISO 8601 bound covers, as ``yyyymmdd``. ``UNKNOWN`` is no bound.
 
     Raises:
         ValueError: the text is not a year, year-month or year-month-day.
     """
-    if bound == UNKNOWN:
-        return _BEFORE_EVERY_DAY
     year, month, day = _parse(bound)
     month = month or 12
     return year * 10000 + month * 100 + (day or _days(year, month))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.dates import as_of_day, day_number, first_day, last_day, today, year_of
+from kgprobe.dates import UNKNOWN, as_of_day, day_number, first_day, last_day, today, year_of
 from kgprobe.errors import ArgumentError
 
 days = some.dates(date(1, 1, 1), date(9998, 12, 31))
@@ -91,3 +91,10 @@ def test_what_is_no_reference_date_is_refused(wrong: int | str) -> None:
 )
 def test_year_of_a_date(told: str | None, year: int | None) -> None:
     assert year_of(told) == year
+
+
+def test_unknown_end_is_no_day() -> None:
+    with pytest.raises(ValueError, match="'unknown' is not a date"):
+        last_day(UNKNOWN)
+    with pytest.raises(ArgumentError, match="is not a date"):
+        as_of_day(UNKNOWN)

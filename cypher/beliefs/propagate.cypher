@@ -13,7 +13,7 @@ WITH DISTINCT row, shared
 WHERE shared.degree <= $max_degree
 MATCH (shared)-[fact:FACT]-()
 WHERE fact.id <> row.fact AND fact.relation IN $relations
-  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of
+  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of AND fact.ended IS NULL
 WITH DISTINCT row, fact
 WITH fact, sum(row.wrong) AS wrong, sum(row.right) AS right
 WITH fact, wrong, right, startNode(fact) AS subject, endNode(fact) AS object

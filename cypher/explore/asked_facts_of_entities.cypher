@@ -2,7 +2,7 @@
 // For Neo4j Browser: :params {run: 'base', entities: ['Q142'], relations: [], as_of: null, limit: 100}
 // Unless given: {relations: [], as_of: null, limit: 100}
 // Names: {run: 'Run', entities: 'Entity', relations: 'Relation'}
-// Reads the run's beliefs. $run: id of a run, $entities: [id, or name on Neo4j], $relations: [id], none for all, $as_of: yyyymmdd at which the facts
+// Reads all facts of the entities. $run: id of a run, $entities: [id, or name on Neo4j], $relations: [id], none for all, $as_of: yyyymmdd at which the facts
 // hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
 UNWIND $entities AS name
@@ -19,13 +19,14 @@ CALL (name, same) {
   WHERE toLower(node.label) = toLower(name) OR any(alias IN coalesce(node.aliases, []) WHERE toLower(alias) = toLower(name))
   RETURN node AS e
 }
-WITH collect(e.id) AS ids
-MATCH (belief:Belief {run: $run})
-WHERE belief.right + belief.wrong > 0 AND (belief.subject IN ids OR belief.object IN ids)
-  AND (size($relations) = 0 OR belief.relation IN $relations)
-MATCH (s:Entity {id: belief.subject})-[f:FACT {id: belief.fact}]->(o:Entity)
-WHERE $as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of
-WITH belief, s, f, o
+MATCH (e)-[f:FACT]-(:Entity)
+WHERE (size($relations) = 0 OR f.relation IN $relations)
+  AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of AND f.ended IS NULL)
+WITH DISTINCT f
+MATCH (belief:Belief {id: $run + '/' + f.id})
+USING INDEX SEEK belief:Belief(id)
+WHERE belief.right + belief.wrong > 0
+WITH belief, startNode(f) AS s, f, endNode(f) AS o
 ORDER BY belief.low DESC, belief.fact
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})

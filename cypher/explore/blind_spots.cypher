@@ -22,7 +22,8 @@ USING INDEX SEEK e:Entity(id)
 WHERE e.degree <= 1000
 MATCH (e)-[f:FACT]-(:Entity)
 WITH DISTINCT begun, f
-WHERE f.relation IN begun.relations AND coalesce(f.from, begun.as_of) <= begun.as_of AND coalesce(f.until, begun.as_of) >= begun.as_of
+WHERE f.relation IN begun.relations AND coalesce(f.from, begun.as_of) <= begun.as_of
+  AND coalesce(f.until, begun.as_of) >= begun.as_of AND f.ended IS NULL
 WITH begun, f, startNode(f) AS s, endNode(f) AS o
 WHERE s.label <> '' AND o.label <> '' AND NOT EXISTS { MATCH (:Belief {id: begun.id + '/' + f.id}) }
 OPTIONAL MATCH (mean:Effect {id: begun.id + '/mean/'})

@@ -4,7 +4,7 @@
 // $as_of: yyyymmdd at which the facts hold, null for any time, $limit
 //   -> fact, subject, subject_label, relation, relation_label, object, object_label, start, end, rank
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
-WHERE $as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of
+WHERE $as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of AND f.ended IS NULL
 WITH s, f, o
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: f.relation})

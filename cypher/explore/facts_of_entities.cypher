@@ -23,14 +23,14 @@ CALL (entities) {
   UNWIND entities AS e
   MATCH (e)-[f:FACT]->(:Entity)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
-    AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
+    AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of AND f.ended IS NULL)
   RETURN f
   LIMIT toInteger($limit)
   UNION ALL
   UNWIND entities AS e
   MATCH (e)<-[f:FACT]-(:Entity)
   WHERE (size($relations) = 0 OR f.relation IN $relations)
-    AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of)
+    AND ($as_of IS NULL OR coalesce(f.from, $as_of) <= $as_of AND coalesce(f.until, $as_of) >= $as_of AND f.ended IS NULL)
   RETURN f
   LIMIT toInteger($limit)
 }

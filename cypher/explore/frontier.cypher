@@ -28,12 +28,14 @@ WITH entities, begun
 LIMIT 1
 CALL (entities) {
   UNWIND CASE WHEN $entity IS NULL THEN [1] ELSE [] END AS every
-  MATCH ()-[f:FACT]->()
-  USING INDEX f:FACT(theta)
-  WHERE f.theta > 0.5 AND (f.belief IN ['surely unknown', 'leans unknown'] OR $expected AND f.belief = 'not asked')
-  WITH f
-  ORDER BY f.theta DESC
-  LIMIT toInteger($candidates)
+  CALL () {
+    MATCH ()-[fact:FACT]->()
+    USING INDEX fact:FACT(theta)
+    WHERE fact.theta > 0.5 AND (fact.belief IN ['surely unknown', 'leans unknown'] OR $expected AND fact.belief = 'not asked')
+    RETURN fact AS f
+    ORDER BY fact.theta DESC
+    LIMIT toInteger($candidates)
+  }
   RETURN f
   UNION
   UNWIND entities AS e
@@ -46,13 +48,19 @@ CALL (entities) {
 }
 WITH begun, f, [startNode(f), endNode(f)] AS ends
 UNWIND ends AS shared
-WITH DISTINCT begun, f, shared
+WITH begun, shared, collect(DISTINCT f) AS unknown
 WHERE shared.degree <= 1000
-MATCH (shared)-[next:FACT]-(:Entity)
-WHERE next.belief = 'surely known'
-WITH begun, f, shared, next
-ORDER BY next.theta, next.id
-WITH begun, f, shared, count(*) AS surely_known, head(collect(next)) AS next
+CALL (shared) {
+  MATCH (shared)-[next:FACT]-(:Entity)
+  WHERE next.belief = 'surely known'
+  WITH next
+  ORDER BY next.theta, next.id
+  RETURN count(*) AS surely_known, head(collect(next)) AS next
+}
+WITH begun, shared, unknown, surely_known, next
+WHERE surely_known > 0
+UNWIND unknown AS f
+WITH begun, f, shared, surely_known, next
 ORDER BY surely_known DESC, shared.id
 WITH begun, f, head(collect({shared: shared, surely_known: surely_known, next: next})) AS best
 WITH begun, f, best.shared AS shared, best.surely_known AS surely_known, best.next AS next

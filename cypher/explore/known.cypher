@@ -3,15 +3,22 @@
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run, null for the latest, $limit
+// Reads $limit beliefs of each word and their ties, by an index. $run: id of a run, null for the latest, $limit
 //   -> run, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-MATCH (belief:Belief {run: run})
-WHERE belief.right + belief.wrong > 0 AND belief.believed IN ['surely known', 'leans known']
+UNWIND ['surely known', 'leans known'] AS word
+CALL (run, word) {
+  MATCH (belief:Belief {run: run, believed: word})
+  USING INDEX SEEK belief:Belief(run, believed, high)
+  WHERE belief.high >= 0.0 AND belief.right + belief.wrong > 0
+  RETURN belief
+  ORDER BY belief.run, belief.believed, belief.high, belief.fact
+  LIMIT toInteger($limit)
+}
 WITH run, belief
 ORDER BY belief.believed <> 'surely known', belief.high, belief.fact
 LIMIT toInteger($limit)

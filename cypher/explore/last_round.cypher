@@ -2,15 +2,15 @@
 // For Neo4j Browser: :params {run: null, limit: 50}
 // Unless given: {run: null, limit: 50}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run, null for the run in view, or the latest if none is, $limit
+// Reads the beliefs of the round. $run: id of a run, null for the run in view, or the latest if none is, $limit
 //   -> run, round, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun
 ORDER BY coalesce(begun.inView, false) DESC, begun.started DESC, begun.id DESC
 LIMIT 1
-MATCH (belief:Belief {run: begun.id})
-WHERE belief.round = begun.round
+MATCH (belief:Belief {run: begun.id, round: begun.round})
+USING INDEX SEEK belief:Belief(run, round)
 WITH begun, belief
 ORDER BY belief.theta DESC, belief.fact
 LIMIT toInteger($limit)

@@ -46,18 +46,18 @@ MATCH (s:Entity {id: subject})
 USING INDEX SEEK s:Entity(id)
 WHERE s.degree <= 1000
 MATCH (s)-[ended:FACT]->(former:Entity)
-WHERE ended.until < begun.as_of
+WHERE ended.until < begun.as_of OR ended.ended
 UNWIND [belief IN beliefs WHERE belief.relation = ended.relation AND belief.object <> former.id] AS belief
 MATCH (s)-[now:FACT {id: belief.fact}]->(o:Entity)
 WHERE NOT EXISTS { MATCH (s)-[also:FACT]->() WHERE also.relation = now.relation AND also.id <> now.id
-                                               AND coalesce(also.until, begun.as_of) >= begun.as_of }
+                                               AND coalesce(also.until, begun.as_of) >= begun.as_of AND also.ended IS NULL }
 WITH begun, s, o, belief, now, ended, former
-ORDER BY belief.theta DESC, belief.fact, ended.until DESC, ended.id
+ORDER BY belief.theta DESC, belief.fact, ended.until IS NULL, ended.until DESC, ended.id
 LIMIT toInteger($limit)
 OPTIONAL MATCH (r:Relation {id: now.relation})
 MATCH path = (o)<-[:FACT {id: now.id}]-(s)-[:FACT {id: ended.id}]->(former)
 RETURN begun.id AS run, s.id AS entity, coalesce(r.label, belief.relation_label) AS relation, s.label AS subject,
        o.label AS object, former.label AS former,
-       CASE WHEN ended.until = -10000000000000000 THEN null ELSE ended.until END AS until, 1 - belief.theta AS known,
+       ended.until AS until, 1 - belief.theta AS known,
        belief.right AS right, belief.wrong AS wrong, belief.fact AS fact, path
-ORDER BY known, fact, coalesce(until, -10000000000000000) DESC, former
+ORDER BY known, fact, until IS NULL, until DESC, former

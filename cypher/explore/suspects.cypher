@@ -22,8 +22,8 @@ WHERE of_relation < 0.5
 WITH wanted, collect(id) AS known
 UNWIND wanted AS run
 MATCH (belief:Belief {run: run})
-USING INDEX SEEK belief:Belief(run, low)
-WHERE belief.low > 0.5 AND belief.believed = 'surely unknown' AND belief.relation IN known
+USING INDEX SEEK belief:Belief(run, believed, low)
+WHERE belief.believed = 'surely unknown' AND belief.low > 0.5 AND belief.relation IN known
 WITH wanted, belief.fact AS fact, count(DISTINCT belief.model) AS models, min(belief.low) AS low
 WHERE models >= $models
 UNWIND wanted AS run

@@ -29,21 +29,25 @@ WITH entities, begun
 LIMIT 1
 CALL (entities) {
   UNWIND CASE WHEN $entity IS NULL THEN [1] ELSE [] END AS every
-  MATCH ()-[first:FACT]->()
-  USING INDEX first:FACT(theta)
-  WHERE first.theta < 0.5 AND first.belief IN ['surely known', 'leans known']
-  WITH first
-  ORDER BY first.theta
-  LIMIT toInteger($candidates)
+  CALL () {
+    MATCH ()-[fact:FACT]->()
+    USING INDEX fact:FACT(theta)
+    WHERE fact.theta < 0.5 AND fact.belief IN ['surely known', 'leans known']
+    RETURN fact AS first
+    ORDER BY fact.theta
+    LIMIT toInteger($candidates)
+  }
   RETURN first
   UNION
   UNWIND CASE WHEN $entity IS NULL AND $known = 1 THEN [1] ELSE [] END AS every
-  MATCH ()-[first:FACT]->()
-  USING INDEX first:FACT(theta)
-  WHERE first.theta > 0.5 AND first.belief IN ['surely unknown', 'leans unknown']
-  WITH first
-  ORDER BY first.theta DESC
-  LIMIT toInteger($candidates)
+  CALL () {
+    MATCH ()-[fact:FACT]->()
+    USING INDEX fact:FACT(theta)
+    WHERE fact.theta > 0.5 AND fact.belief IN ['surely unknown', 'leans unknown']
+    RETURN fact AS first
+    ORDER BY fact.theta DESC
+    LIMIT toInteger($candidates)
+  }
   RETURN first
   UNION
   UNWIND entities AS e
@@ -53,17 +57,21 @@ CALL (entities) {
 }
 WITH begun, first, startNode(first) AS s, endNode(first) AS middle
 WHERE s.id <> middle.id
+WITH begun, middle, collect({fact: first, id: first.id, s: s, subject: s.id, known: 1 - first.theta,
+                             knows: first.belief IN ['surely known', 'leans known']}) AS firsts
 MATCH (middle)-[second:FACT]->(o:Entity)
-WHERE second.asked AND o.id <> s.id AND o.id <> middle.id
-WITH begun, first, s, middle, second, o, first.belief IN ['surely known', 'leans known'] AS knows_first,
+WHERE second.asked AND o.id <> middle.id
+WITH begun, firsts, middle, second, o, second.id AS second_id, o.id AS object, 1 - second.theta AS second_known,
      second.belief IN ['surely known', 'leans known'] AS knows_second
-WHERE CASE WHEN $known = 1 THEN knows_first <> knows_second ELSE knows_first AND knows_second END
-WITH begun, first, s, middle, second, o, 1 - first.theta AS first_known, 1 - second.theta AS second_known
-WITH begun, first, s, middle, second, o, first_known, second_known,
+UNWIND firsts AS hop
+WITH begun, hop, middle, second, o, second_id, object, hop.known AS first_known, second_known, hop.knows AS knows_first, knows_second
+WHERE object <> hop.subject AND CASE WHEN $known = 1 THEN knows_first <> knows_second ELSE knows_first AND knows_second END
+WITH begun, hop, middle, second, o, second_id, first_known, second_known,
      CASE WHEN first_known < second_known THEN first_known ELSE second_known END AS known,
      CASE WHEN $known = 1 THEN abs(first_known - second_known) ELSE 0.0 END AS difference
-ORDER BY difference DESC, known DESC, first.id, second.id
+ORDER BY difference DESC, known DESC, hop.id, second_id
 LIMIT toInteger($limit)
+WITH begun, hop.fact AS first, hop.s AS s, middle, second, o, known, first_known, second_known
 MATCH path = (s)-[:FACT {id: first.id}]->(middle)-[:FACT {id: second.id}]->(o)
 RETURN begun.id AS run, s.id AS entity, s.label AS subject, first.relation_label AS relation, middle.label AS middle,
        second.relation_label AS next_relation, o.label AS object, known, first_known, second_known, first.id AS first,

@@ -3,15 +3,22 @@
 // For Neo4j Browser: :params {run: null, limit: 25}
 // Unless given: {run: null, limit: 25}
 // Names: {run: 'Run'}
-// Reads the run's beliefs. $run: id of a run, null for the latest, $limit
+// Reads $limit beliefs of each word and their ties, by an index. $run: id of a run, null for the latest, $limit
 //   -> run, relation, subject, object, known, known_low, known_high, believed, right, wrong, question, fact, path
 MATCH (begun:Run)
 WHERE begun.id = $run OR $run IS NULL AND begun.round > 0
 WITH begun.id AS run, begun.started AS started
 ORDER BY started DESC, run DESC
 LIMIT 1
-MATCH (belief:Belief {run: run})
-WHERE belief.right + belief.wrong > 0 AND belief.believed IN ['surely unknown', 'leans unknown']
+UNWIND ['surely unknown', 'leans unknown'] AS word
+CALL (run, word) {
+  MATCH (belief:Belief {run: run, believed: word})
+  USING INDEX SEEK belief:Belief(run, believed, low)
+  WHERE belief.low >= 0.0 AND belief.right + belief.wrong > 0
+  RETURN belief
+  ORDER BY belief.run DESC, belief.believed DESC, belief.low DESC, belief.fact
+  LIMIT toInteger($limit)
+}
 WITH run, belief
 ORDER BY belief.believed <> 'surely unknown', belief.low DESC, belief.fact
 LIMIT toInteger($limit)

@@ -4,7 +4,7 @@
 // $limit -> unknown, former: paths, subject, relation, object, formerly, until
 MATCH unknown = (s:Entity)-[f:UNKNOWN|LEANS_UNKNOWN|FORGOT]->(o:Entity)
 MATCH former = (s)-[old:FACT]->(before:Entity)
-WHERE old.relation_label = f.relation AND old.until IS NOT NULL AND before <> o
+WHERE old.relation_label = f.relation AND (old.until IS NOT NULL OR old.ended) AND before <> o
 RETURN unknown, former, s.label AS subject, f.relation AS relation, o.label AS object, before.label AS formerly, old.end AS until
-ORDER BY f.theta DESC, f.fact, old.until DESC, old.id
+ORDER BY f.theta DESC, f.fact, old.until IS NULL, old.until DESC, old.id
 LIMIT toInteger($limit)

@@ -1,7 +1,7 @@
 // Find the facts of a batch that exist already. Facts between the same entities are updated; facts that this load wrote from another
 // line are duplicates and change nothing. Walks the facts of each subject once.
 // $source, $load, $labels: {id of a relation: label}, $rows: [{subject, facts: {id: {object, relation, rank, start, from,
-//   start_date, end, until, end_date, line}}}], each subject once
+//   start_date, end, until, ended, end_date, line}}}], each subject once
 //   -> kept: [id] of facts between the same entities; revised: the number of those with another rank or validity; changed: [{id,
 //      subject, object, relation}], the former values of facts with another object or relation; duplicates: [{id, before}] with
 //      their first line
@@ -16,7 +16,7 @@ WITH subject, fact, object, now, fact.relation AS relation, fact.line AS line, o
        OR coalesce(fact.end, '') <> coalesce(now.`end`, '') AS revised
 SET fact += CASE WHEN duplicate OR NOT same THEN {} ELSE
   {relation: now.relation, relation_label: $labels[now.relation], rank: now.rank, start: now.start, from: now.from,
-   start_date: date(now.start_date), end: now.`end`, until: now.until, end_date: date(now.end_date), source: $source,
+   start_date: date(now.start_date), end: now.`end`, until: now.until, ended: now.ended, end_date: date(now.end_date), source: $source,
    load: $load, line: now.line} END
 RETURN collect(CASE WHEN same AND NOT duplicate THEN fact.id END) AS kept,
        sum(CASE WHEN same AND NOT duplicate AND relation = now.relation AND revised THEN 1 ELSE 0 END) AS revised,

@@ -8,9 +8,9 @@ USING INDEX SEEK subject:Entity(id)
 WITH subject, object, fact, row.facts[fact.id] AS now
 WHERE now IS NOT NULL
 WITH subject, object, fact, now,
-     CASE WHEN fact.from IS NULL AND fact.until IS NULL THEN ''
+     CASE WHEN fact.from IS NULL AND fact.until IS NULL AND fact.ended IS NULL THEN ''
           ELSE ' ' + coalesce(toString(toInteger(floor(fact.from / 10000.0))), '') + '–'
-               + coalesce(toString(toInteger(floor(fact.until / 10000.0))), '') END AS years
+               + coalesce(toString(toInteger(floor(fact.until / 10000.0))), CASE WHEN fact.ended THEN '?' ELSE '' END) END AS years
 CREATE (subject)-[painted:FORGOT {fact: fact.id, relation: fact.relation_label,
                    caption: now.mark + ' ' + fact.relation_label + years + now.suffix}]->(object)
 SET painted += now.properties

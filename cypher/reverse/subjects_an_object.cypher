@@ -7,7 +7,7 @@ USING INDEX SEEK object:Entity(number)
 WHERE NOT object:Literal
 MATCH (object)<-[fact:FACT]-(:Entity)
 WITH fact.relation AS relation, number, count(*) AS facts,
-     sum(CASE WHEN fact.until IS NULL THEN 1 ELSE 0 END) AS lasting
+     sum(CASE WHEN fact.until IS NULL AND fact.ended IS NULL THEN 1 ELSE 0 END) AS lasting
 RETURN relation, sum(facts) AS facts, sum(lasting) AS lasting,
        sum(CASE WHEN lasting > 0 THEN 1 ELSE 0 END) AS objects
 ORDER BY relation

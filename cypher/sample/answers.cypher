@@ -8,9 +8,9 @@ USING INDEX SEEK subject:Entity(id)
 MATCH (subject)-[truth:FACT]->(object:Entity)
 WHERE truth.relation = fact.relation
 WITH row, object,
-     max(CASE WHEN coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of THEN 1 ELSE 0 END)
-       AS current,
-     max(CASE WHEN truth.until < $as_of THEN 1 ELSE 0 END) AS former
+     max(CASE WHEN coalesce(truth.from, $as_of) <= $as_of AND coalesce(truth.until, $as_of) >= $as_of AND truth.ended IS NULL
+              THEN 1 ELSE 0 END) AS current,
+     max(CASE WHEN truth.until < $as_of OR truth.ended THEN 1 ELSE 0 END) AS former
 RETURN row.fact AS fact, object.id AS id, coalesce(object.label, '') AS label, coalesce(object.aliases, []) AS aliases,
        current = 1 AS current, former = 1 AS former
 ORDER BY fact, id

@@ -3,6 +3,6 @@
 // $relations: [id], $as_of: yyyymmdd -> subject, fact
 MATCH (subject:Entity)-[fact:FACT]->(object:Entity)
 WHERE fact.relation IN $relations
-  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of
+  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of AND fact.ended IS NULL
   AND subject.label <> '' AND object.label <> ''
 RETURN subject.id AS subject, fact.id AS fact

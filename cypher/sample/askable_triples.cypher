@@ -4,7 +4,7 @@
 //   -> fact, relation, subject, object, literal: true if the object is a literal, of_subject, of_object
 MATCH (subject:Entity)-[fact:FACT]->(object:Entity)
 WHERE fact.relation IN $relations
-  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of
+  AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of AND fact.ended IS NULL
   AND subject.label <> '' AND object.label <> ''
 RETURN fact.id AS fact, fact.relation AS relation, subject.id AS subject, object.id AS object,
        coalesce(object.datatype, '') <> '' AS literal,

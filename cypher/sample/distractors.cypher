@@ -14,7 +14,7 @@ WHERE truth.relation = fact.relation
 WITH row, fact.relation AS asked, object, collect(known) AS ever,
      collect(
        CASE
-         WHEN $before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown'
+         WHEN $before IS NULL OR fact.until < $before OR fact.ended OR coalesce(truth.until, $before) >= $before
            THEN known.id
        END
      ) AS known

@@ -13,7 +13,8 @@ CALL (subject) {
 }
 RETURN fact.id AS fact, fact.relation AS relation, subject.id AS subject, object.id AS object,
        coalesce(object.datatype, '') <> '' AS literal,
-       fact.relation IN $relations AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of
+       fact.relation IN $relations AND coalesce(fact.from, $as_of) <= $as_of
+         AND coalesce(fact.until, $as_of) >= $as_of AND fact.ended IS NULL
          AND subject.label <> '' AND object.label <> '' AS askable,
        CASE WHEN $by = 'degree' THEN subject.degree ELSE subject.popularity END AS of_subject,
        CASE WHEN $by = 'degree' THEN object.degree ELSE object.popularity END AS of_object

@@ -6,6 +6,6 @@ UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
 USING INDEX SEEK subject:Entity(id)
 MATCH (subject)-[past:FACT]->(former:Entity)
-WHERE past.relation = fact.relation AND past.until < $as_of AND past.end <> 'unknown' AND former.number IS NOT NULL
+WHERE past.relation = fact.relation AND past.until < $as_of AND former.number IS NOT NULL
 RETURN fact.id AS fact, fact.from AS from, fact.until AS until, former.number AS number,
        past.from AS former_from, past.until AS former_until, past.end AS end

@@ -5,6 +5,6 @@ UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)
 MATCH (subject)-[past:FACT]->(former:Entity)
-WHERE past.relation = fact.relation AND past.until < $as_of AND past.end <> 'unknown' AND former.id <> object.id
+WHERE past.relation = fact.relation AND past.until < $as_of AND former.id <> object.id
 RETURN fact.id AS fact, former.label AS label, coalesce(former.aliases, []) AS aliases, past.until AS until
 ORDER BY fact, until DESC, label

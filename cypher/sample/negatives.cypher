@@ -12,11 +12,11 @@ WHERE truth.relation = fact.relation
 WITH row, subject.id AS itself, fact.relation AS asked, coalesce(object.datatype, '') AS kind,
      collect(
        CASE
-         WHEN $before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown'
+         WHEN $before IS NULL OR fact.until < $before OR fact.ended OR coalesce(truth.until, $before) >= $before
            THEN known.id
        END
      ) AS ids,
-     collect(CASE WHEN truth.until < $as_of THEN known.id END) AS past
+     collect(CASE WHEN truth.until < $as_of OR truth.ended THEN known.id END) AS past
 UNWIND row.numbers AS number
 MATCH (rival:Entity {number: number})
 USING INDEX SEEK rival:Entity(number)

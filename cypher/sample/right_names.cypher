@@ -9,5 +9,5 @@ MATCH (subject)-[truth:FACT]->(known:Entity)
 WHERE truth.relation = fact.relation
   AND (known.id = object.id OR $of = 'ever'
        OR ($of = 'right'
-           AND ($before IS NULL OR fact.until < $before OR coalesce(truth.until, $before) >= $before OR truth.end = 'unknown')))
+           AND ($before IS NULL OR fact.until < $before OR fact.ended OR coalesce(truth.until, $before) >= $before)))
 RETURN DISTINCT row.fact AS fact, [known.label] + coalesce(known.aliases, []) AS names

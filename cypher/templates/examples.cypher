@@ -14,7 +14,7 @@ CALL (object) {
 }
 OPTIONAL MATCH (subject)-[other:FACT]->(held:Entity)
 WHERE other.relation = $relation
-  AND coalesce(other.from, $as_of) <= $as_of AND coalesce(other.until, $as_of) >= $as_of
+  AND coalesce(other.from, $as_of) <= $as_of AND coalesce(other.until, $as_of) >= $as_of AND other.ended IS NULL
 WITH object, subject, fact, count(DISTINCT held) AS holding
 RETURN fact.id AS fact, subject.id AS subject, subject.label AS subject_label, subject.degree AS degree,
        object.id AS object, object.label AS object_label, fact.start AS start, fact.end AS end, holding

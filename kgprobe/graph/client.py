@@ -306,8 +306,8 @@ def _release_in_thread(release: Callable[[], None]) -> None:
     threading.Thread(target=release, name="kgprobe-release").start()
 
 
-# Indexes that the embedded engine refuses, or with which it does not find all nodes.
-_NEO4J_ONLY = frozenset({"schema/entity_names", "schema/entity_label"})
+# Indexes that the embedded engine refuses, with which it does not find all nodes, or which it updates too slowly.
+_NEO4J_ONLY = frozenset({"schema/entity_names", "schema/entity_label", "schema/fact_belief", "schema/fact_relation"})
 
 
 def apply_schema(graph: Graph) -> None:

@@ -12,7 +12,7 @@ from itertools import chain
 from operator import attrgetter, ne
 from typing import NamedTuple, TypeVar
 
-from kgprobe.dates import calendar_date, first_day, last_day
+from kgprobe.dates import UNKNOWN, calendar_date, first_day, last_day
 from kgprobe.graph.client import Row
 from kgprobe.graph.derive import Additions, additions_of
 from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
@@ -175,7 +175,9 @@ def fact_row(fact: Fact, line: int) -> Row:
     row: Row = {"object": fact.object, "relation": fact.relation, "rank": fact.rank, "line": line}
     if fact.start is not None:
         row |= {"start": fact.start, "from": first_day(fact.start), "start_date": calendar_date(fact.start)}
-    if fact.end is not None:
+    if fact.end == UNKNOWN:
+        row |= {"end": fact.end, "ended": True}
+    elif fact.end is not None:
         row |= {"end": fact.end, "until": last_day(fact.end), "end_date": calendar_date(fact.end)}
     return row
 

@@ -162,7 +162,8 @@ def fact_among(
 
 
 def _is_current(row: Row, as_of: int) -> bool:
-    return (row["from"] is None or row["from"] <= as_of) and (row["until"] is None or row["until"] >= as_of)
+    is_over = row["ended"] or (row["until"] is not None and row["until"] < as_of)
+    return not is_over and (row["from"] is None or row["from"] <= as_of)
 
 
 def _select(name: str, rows: Sequence[Row], as_of: int) -> FactKey:

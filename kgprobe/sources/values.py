@@ -92,9 +92,7 @@ def check_interval(start: str | None, end: str | None) -> None:
         ValueError: a bound is not a date, or the end lies before the start.
     """
     first = first_day(start) if start is not None else None
-    last = last_day(end) if end is not None else None
-    if end == UNKNOWN:
-        return
+    last = last_day(end) if end is not None and end != UNKNOWN else None
     if first is not None and last is not None and last < first:
         raise ValueError(f"the end {end} lies before the start {start}")
 

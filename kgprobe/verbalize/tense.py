@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from kgprobe.dates import last_day
+from kgprobe.dates import UNKNOWN, last_day
 from kgprobe.verbalize.articles import word_set
 
 Tense = Literal["present", "past", "future"]
@@ -263,7 +263,7 @@ def templates_of(templates: Sequence[str], past_templates: Sequence[str], ended:
 
 def has_ended(end: str | None, as_of: int) -> bool:
     """Return True if a fact with this end (ISO 8601, or None) ended before ``as_of`` (``yyyymmdd``)."""
-    return end is not None and last_day(end) < as_of
+    return end is not None and (end == UNKNOWN or last_day(end) < as_of)
 
 
 def _finite_verbs(template: str) -> list[_Verb] | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kgprobe.beliefs.summary import summarize
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.state import graph_state
 
 RUNS = ("old", "new")
 IN_VIEW = "new"
@@ -66,7 +67,7 @@ def believe_all(graph: Graph) -> dict[str, list[Row]]:
         asked = [belief for belief in believed[run] if belief["belief"] != "not asked"]
         for start in range(0, len(asked), _AT_ONCE):
             graph.query(_BELIEFS, rows=[_belief_node(belief) for belief in asked[start : start + _AT_ONCE]])
-    graph.write("view/begin", run=IN_VIEW)
+    graph.write("view/begin", run=IN_VIEW, graph=graph_state(graph))
     shown = sorted(believed[IN_VIEW], key=itemgetter("subject", "fact"))
     for start in range(0, len(shown), _AT_ONCE):
         graph.write("view/facts", rows=_view_rows(shown[start : start + _AT_ONCE]))

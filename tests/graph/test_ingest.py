@@ -445,6 +445,16 @@ FOLDED = [
 ]
 
 
+def test_unknown_end_is_stored_as_ended_without_until(graph: Graph) -> None:
+    entities = [Entity("s", "subject"), Entity("o", "object")]
+    stored = []
+    for end in ("unknown", "2001", "unknown", None):
+        ingest.load(graph, WrittenSource(entities, [Fact("f", "s", "r", "o", end=end)], fingerprint=str(len(stored))))
+        stored += rows(graph, "MATCH ()-[f:FACT]->() RETURN f.end, f.until, f.ended")
+    unknown = ("unknown", None, True)
+    assert stored == [unknown, ("2001", 20011231, None), unknown, (None, None, None)]
+
+
 def test_names_are_folded_and_counted(graph: Graph, tmp_path: Path) -> None:
     source = WrittenSource(FOLDED, relation_records=[Relation("r", "part\u00a0of", ("in",))])
     report = load_source(graph, source)

@@ -84,6 +84,23 @@ def test_facts_after_a_run_hold_its_beliefs(loaded: Graph, learner: str) -> None
     assert [(row["run"], row["in_view"]) for row in loaded.read("view/runs")] == [("first", True)]
 
 
+def test_gds_call_in_the_guide_projects_numbers(loaded: Graph) -> None:
+    """Graph Data Science projects numbers only: each of its properties is one, of a fact that can be asked."""
+    run_rounds(loaded, "run")
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "data-model.md").read_text(encoding="utf-8")
+    call = re.search(
+        r"gds\.graph\.project\('\w+', '(\w+)', '(\w+)', \{relationshipProperties: \{(.+?)\n\}\}\)", guide, re.S
+    )
+    assert call is not None
+    label, relationship, properties = call.groups()
+    named = re.findall(r"\w+: \{property: '(\w+)', defaultValue: (\d+(?:\.\d+)?)\}", properties)
+    assert len(named) == properties.count("property:") == 2
+    rows = list(loaded.query(f"MATCH (:{label})-[f:{relationship}]->(:{label}) WHERE f.belief IS NOT NULL RETURN f"))
+    assert len(rows) > 100
+    for name, default in named:
+        assert {type(row["f"][name]) for row in rows} == {float if "." in default else int}
+
+
 def test_round_in_view_updates_its_facts_at_once(loaded: Graph) -> None:
     probe, plan = HashProbe(loaded), make_plan("run", rounds=2, facts_per_round=8)
     begin_run(loaded, probe, plan, "hash")

@@ -24,7 +24,7 @@ from kgprobe.sources.contract import Source
 
 _HEADER = (
     ":START_ID(Entity),:END_ID(Entity),id,relation,relation_label,rank,start,from:long,start_date:date,end,until:long,"
-    "end_date:date,source,load,line:long,file:IGNORE"
+    "ended:boolean,end_date:date,source,load,line:long,file:IGNORE"
 )
 _SUBJECT, _OBJECT, _ID, _RELATION, _LINE, _FILE = 0, 1, 2, 3, -2, -1
 # Bits of the relation in a pair of object and relation as one number.
@@ -116,7 +116,7 @@ class FactFiles:
             if file_name is not name or file_unit is not unit:
                 name, unit = file_name, file_unit
                 file = files.setdefault((name, unit), len(files))
-            validity = ",,,,," if fact.start is None and fact.end is None else _validity(fact, line)
+            validity = ",,,,,," if fact.start is None and fact.end is None else _validity(fact, line)
             id_, relation = fact.id, fact.relation
             key = (subject, id_)
             if '"' in id_:
@@ -262,4 +262,5 @@ class FactFiles:
 def _validity(fact: Fact, line: int) -> str:
     row = fact_row(fact, line)
     start = f"{optional(fact.start)},{row.get('from', '')},{row.get('start_date') or ''}"
-    return f"{start},{optional(fact.end)},{row.get('until', '')},{row.get('end_date') or ''}"
+    ended = "true" if "ended" in row else ""
+    return f"{start},{optional(fact.end)},{row.get('until', '')},{ended},{row.get('end_date') or ''}"

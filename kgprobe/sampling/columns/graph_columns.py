@@ -33,7 +33,7 @@ UInt64s = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
 # Version of the files.
-FORMAT = 2
+FORMAT = 3
 # Number of entities that are Python objects at the same time.
 _ROWS = 20_000
 # Bounds of facts without a known begin or end.
@@ -53,7 +53,8 @@ class GraphColumns:
         names: of each entity, a hash of the key of each label or alias that is not white space.
         fact_ids: Arrow strings.
         subjects, relations, objects: of the facts, shape (facts,).
-        begins, ends: of the facts, ``yyyymmdd``; ``ALWAYS`` and ``FOREVER`` where unknown.
+        begins, ends: of the facts, ``yyyymmdd``; ``ALWAYS`` and ``FOREVER`` where there is none. An unknown end is
+            ``ALWAYS``.
         relation_ids, type_ids, datatype_names: sorted.
     """
 
@@ -228,13 +229,13 @@ def _facts(rows: Sequence[Row], relations: _Codes) -> Any:
     columns = [array(code) for code in "iiiqq"]
     subjects, codes, objects, begins, ends = columns
     for row in rows:
-        for fact, relation, object_, begin, end in row["facts"]:
+        for fact, relation, object_, begin, end, ended in row["facts"]:
             ids.append(fact)
             subjects.append(row["number"])
             codes.append(relations[relation])
             objects.append(object_)
             begins.append(ALWAYS if begin is None else begin)
-            ends.append(FOREVER if end is None else end)
+            ends.append(ALWAYS if ended else FOREVER if end is None else end)
     names = ["id", "subject", "relation", "object", "begin", "end"]
     return pa.table([pa.array(ids, pa.large_string()), *map(np.asarray, columns)], names=names)
 
