@@ -32,7 +32,8 @@ class Relation:
     """A relation and its templates.
 
     Attributes:
-        active: True if its facts are asked; facts of an inactive relation are only shown.
+        active: True if its facts are asked; facts of an inactive relation are only shown. None where the source does
+            not say: then they are asked, unless an earlier load said otherwise.
         clozes: sentences with ``[X]`` for the subject that end in ``[Y]``, without a full stop.
         past_clozes: clozes in the past tense, for facts that have ended. Clozes that are in the past tense anyway need
             not be repeated.
@@ -54,7 +55,7 @@ class Relation:
     label: str = ""
     aliases: tuple[str, ...] = ()
     description: str = ""
-    active: bool = True
+    active: bool | None = None
     clozes: tuple[str, ...] = ()
     past_clozes: tuple[str, ...] = ()
     mined_clozes: tuple[str, ...] = ()

@@ -139,7 +139,7 @@ def _joined(own: Relation, property_: Relation) -> Relation:
         label=own.label or property_.label,
         aliases=own.aliases or property_.aliases,
         description=own.description or property_.description,
-        active=own.active and property_.active,
+        active=False if False in (own.active, property_.active) else own.active or property_.active,
     )
 
 

@@ -4,7 +4,7 @@
 MERGE (counter:KgprobeCounter {id: 'entities'})
 SET counter.uid = coalesce(counter.uid, $uid)
 MERGE (load:KgprobeLoad {id: $id})
-SET load.source = $source
+SET load.source = coalesce(load.source, $source)
 SET load.stage = CASE WHEN load.finished = false THEN load.stage ELSE 'entities' END,
     load.position = CASE WHEN load.finished = false THEN load.position ELSE 0 END
 SET load.finished = false

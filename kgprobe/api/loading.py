@@ -18,11 +18,15 @@ def load(
     loader: str,
     *,
     strict: bool = False,
+    replace: bool = False,
     on_problem: OnProblem = lambda message: None,
     on_progress: OnProgress = lambda progress: None,
     **options: Any,
 ) -> LoadReport:
     """Load a source into the graph. Loading twice changes nothing; an interrupted load is resumed.
+
+    Entities and relations of the graph keep what the source has no value for: a table of facts does not remove the
+    templates of its relations.
 
     >>> report = load(graph, "table", entities="entities.jsonl", facts="facts.tsv")
     >>> print(report)
@@ -37,6 +41,8 @@ def load(
     Args:
         loader: name of the loader, such as ``table`` or ``wikidata``; ``kgprobe load --help`` lists them.
         strict: True to raise an error at the first invalid record; earlier records stay.
+        replace: True to remove names, templates, types and other properties of the source's entities and relations that
+            it has no value for.
         on_problem: called with a message for each skipped record.
         on_progress: called after each batch of records, and at least every second.
         options: options of the loader; see ``kgprobe load NAME --help``.
@@ -48,7 +54,7 @@ def load(
             Earlier records are in the graph, and the same call resumes.
     """
     source = open_source(loader, **options)
-    return load_source(graph, source, strict=strict, on_problem=on_problem, on_progress=on_progress)
+    return load_source(graph, source, strict=strict, replace=replace, on_problem=on_problem, on_progress=on_progress)
 
 
 def load_bulk(

@@ -51,6 +51,13 @@ def _command(name: str) -> click.Command:
     @graph_option
     @click.option("--strict", is_flag=True, help="Stop at the first invalid record.")
     @cloup.option(
+        "--replace",
+        cls=RareOption,
+        is_flag=True,
+        help="Remove names, templates, types and other properties of the input's entities and relations that it has no"
+        " value for. Without this option they stay.",
+    )
+    @cloup.option(
         "--rejected",
         cls=RareOption,
         type=click.Path(dir_okay=False, writable=True, path_type=Path),
@@ -81,6 +88,7 @@ def _command(name: str) -> click.Command:
     def run(
         graph: str | None,
         strict: bool,
+        replace: bool,
         rejected: Path | None,
         bulk: bool,
         bulk_files: Path | None,
@@ -103,7 +111,7 @@ def _command(name: str) -> click.Command:
             return
         source = open_source(name, **given)
         with _problems(rejected) as on_problem:
-            report = _load(source, graph, bulk, bulk_files, strict=strict, on_problem=on_problem)
+            report = _load(source, graph, bulk, bulk_files, strict, replace, on_problem)
         click.echo(json.dumps(report.to_dict()) if as_json else visible_lines(str(report)))
         report.check()
         if bulk_files is not None and not bulk:
@@ -118,19 +126,27 @@ def _command(name: str) -> click.Command:
     return click.command(name, cls=OneScreenCommand, help=loader.summary)(run)
 
 
-def _load(source: Source, graph: str | None, bulk: bool, bulk_files: Path | None, **settings: Any) -> "LoadReport":
+def _load(
+    source: Source,
+    graph: str | None,
+    bulk: bool,
+    bulk_files: Path | None,
+    strict: bool,
+    replace: bool,
+    on_problem: Callable[[str], None],
+) -> "LoadReport":
     """Load a source in transactions or by an import, or only write the files of the import."""
     from kgprobe.graph.loading import load_source
     from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
 
     with _bars(source.name, "Converting" if bulk or bulk_files else "Loading") as on_progress:
-        settings["on_progress"] = on_progress
+        settings: dict[str, Any] = {"strict": strict, "on_problem": on_problem, "on_progress": on_progress}
         if bulk:
             return load_bulk_source(graph, source, bulk_files=bulk_files, **settings)
         if bulk_files is not None:
             return write_bulk_source(bulk_files, source, **settings)
         with open_graph(graph, new=True) as connection:
-            return load_source(connection, source, **settings)
+            return load_source(connection, source, replace=replace, **settings)
 
 
 def _finish_import(files: Path, graph: str | None) -> None:

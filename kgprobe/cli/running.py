@@ -90,9 +90,6 @@ def _load(explained: bool, spec: str, **options: Any) -> "TextScorer":
     return scorer
 
 
-_CHANGED = "The graph has changed since the run began; the run continues with the current facts."
-
-
 @contextmanager
 def watched(
     title: str, things: str, began: Callable[["Start"], str] | None = None, unit: str = ""
@@ -122,7 +119,7 @@ def watched(
             if began is not None:
                 click.echo(began(start), err=True)
             if start.changed:
-                click.echo(_CHANGED, err=True)
+                click.echo(f"Since the run began, {start.changed}. It continues with the current facts.", err=True)
             total, counts_units = start.total * start.batch, start.batch == 1
             bar = shown.enter_context(
                 progress_bar(_titled(title, start), total, things, done * start.batch, counted=counts_units)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from functools import partial
 from itertools import islice
 
@@ -18,6 +19,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Transaction, apply_schema
 from kgprobe.graph.derive import rows_by_subject
 from kgprobe.graph.record_batches import (
+    KINDS,
     STAGES,
     Problem,
     RecordBatch,
@@ -50,6 +52,8 @@ class LoadCounts:
     Attributes:
         records: records read, by stage; a resumed load counts from the place of the interruption.
         written: records in the graph, by stage.
+        created, changed: records among them that are new, and that were there with other values; by stage.
+        properties: names of the properties of relations that were changed.
         problems: rejected records, by reason: ``unreadable``, ``duplicate``, ``missing``.
         broken: messages about damaged files, whose rest is lost.
         outside: facts left out because a filter of the source left out their object.
@@ -59,6 +63,9 @@ class LoadCounts:
 
     records: Counter[str] = field(default_factory=Counter)
     written: Counter[str] = field(default_factory=Counter)
+    created: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+    properties: set[str] = field(default_factory=set)
     problems: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
     outside: int = 0
@@ -95,15 +102,19 @@ def load(
     source: Source,
     *,
     strict: bool = False,
+    replace: bool = False,
     report_problem: Callable[[str], None] = lambda message: None,
     report_progress: Callable[[str, int], None] = lambda stage, records: None,
 ) -> LoadCounts:
     """Write a source to the graph. Repeating the call changes nothing, and continues an interrupted load.
 
+    Entities and relations of the graph keep what the source has no value for, such as templates.
+
     The cost depends on the records and the facts at their entities: no query walks the whole graph.
 
     Args:
         strict: raise at the first rejected record; its batch is not written.
+        replace: remove the properties of entities and relations that the source has no value for.
         report_problem: called with a message for each rejected record.
         report_progress: called after each batch with its stage and number of records, and every second with 0 while
             waiting for a batch.
@@ -126,7 +137,7 @@ def load(
         skip = state["position"] if stage == state["stage"] else 0
         if stage == "facts":
             labels |= relabel(graph)
-        make_write = partial(_writer, stage, source, relations, labels)
+        make_write = partial(_writer, stage, source, relations, labels, replace)
         ready = ((batch, make_write(batch.places)) for batch in read_batches(source, stage, skip))
         for batch, write in prefetched(ready, partial(report_progress, stage, 0)):
             if strict and batch.problems:
@@ -135,6 +146,9 @@ def load(
             # Only after the commit: the driver may run the transaction more than once.
             relations |= written.relations
             report.written[stage] += written.written
+            report.created[stage] += written.created
+            report.changed[stage] += written.changed
+            report.properties |= written.properties
             report.outside += written.outside
             report.reject([*batch.problems, *written.problems], source, report_problem)
             report.records[stage] += batch.records
@@ -145,7 +159,12 @@ def load(
 
 
 def _writer(
-    stage: str, source: Source, relations: Set[str], labels: Mapping[str, str], places: Mapping[str, Placed]
+    stage: str,
+    source: Source,
+    relations: Set[str],
+    labels: Mapping[str, str],
+    replace: bool,
+    places: Mapping[str, Placed],
 ) -> Write:
     """Return the function that writes records; their rows are made here, before the transaction.
 
@@ -156,9 +175,10 @@ def _writer(
     if not places:
         return lambda transaction: WrittenBatch()
     if stage == "relations":
-        return partial(write_relations, rows=relation_rows(places, source.name))
+        return partial(write_relations, rows=relation_rows(places, source.name, replace))
     if stage == "entities":
-        return partial(write_entities, batch=entity_rows(places, source.name, source.fingerprint), source=source)
+        rows = entity_rows(places, source.name, source.fingerprint, replace)
+        return partial(write_entities, batch=rows, source=source)
     return partial(write_facts, batch=fact_rows(places), source=source, known=relations, labels=labels)
 
 
@@ -170,6 +190,12 @@ def _write_batch(
     position = 0 if next_stage != stage else batch.position
     transaction.run("load/advance", id=source.fingerprint, stage=next_stage, position=position, finished=finished)
     written = write(transaction)
+    if written.created or written.changed:
+        time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        created, changed = (
+            [count * (stage == other) for other in KINDS] for count in (written.created, written.changed)
+        )
+        transaction.run("load/count", id=source.fingerprint, created=created, changed=changed, time=time)
     if stage == "entities" and next_stage != stage:
         transaction.run("load/bookkeeping", id=source.fingerprint)
     if strict and written.problems:

@@ -40,6 +40,9 @@ class LoadReport:
     Attributes:
         source: the source.
         entities, relations, facts: numbers of records written by this call; a resumed load counts from its restart.
+        created, changed: numbers of new records among them, and of those that were in the graph with other values, by
+            ``entities``, ``relations`` and ``facts``; the others were there already.
+        properties: names of the properties of relations that were changed, such as ``clozes``.
         skipped: numbers of skipped records, by reason: ``unreadable``, ``duplicate``, ``missing`` (a fact of an entity
             that is not in the graph).
         outside: number of facts left out because their object is not in a source that is a part of a larger one.
@@ -54,6 +57,9 @@ class LoadReport:
     entities: int
     relations: int
     facts: int
+    created: Mapping[str, int]
+    changed: Mapping[str, int]
+    properties: Sequence[str]
     skipped: Mapping[str, int]
     outside: int
     resumed: bool
@@ -70,6 +76,9 @@ class LoadReport:
             "relations": self.relations,
             "entities": self.entities,
             "facts": self.facts,
+            "created": dict(self.created),
+            "changed": dict(self.changed),
+            "properties": list(self.properties),
             "skipped": dict(self.skipped),
             "outside": self.outside,
             "not_loaded": dict(self.not_loaded),
@@ -92,8 +101,10 @@ class LoadReport:
 
     def __str__(self) -> str:
         """Return the numbers of written and skipped records."""
-        written = f"{self.entities:,} entities, {self.relations:,} relations, {self.facts:,} facts"
+        written = ", ".join(map(self._written, ("entities", "relations", "facts")))
         lines = [f"{self.source}: {written}{' (resumed)' if self.resumed else ''}."]
+        if self.properties:
+            lines.append(f"Changed in relations: {', '.join(self.properties)}.".replace("_", " "))
         skipped = [f"{count:,} {reason}" for reason, count in self.skipped.items() if count]
         if skipped:
             lines.append(f"Skipped: {', '.join(skipped)}.")
@@ -110,6 +121,13 @@ class LoadReport:
             lines.append(f"Statements not loaded: {sum(self.not_loaded.values()):,} ({', '.join(kinds)}).")
         return "\n".join(lines)
 
+    def _written(self, kind: str) -> str:
+        """Return the number of records of a kind; how many are new, changed and unchanged, unless all are new."""
+        total, created, changed = getattr(self, kind), self.created[kind], self.changed[kind]
+        parts = {"new": created, "changed": changed, "unchanged": total - created - changed}
+        described = ", ".join(f"{count:,} {name}" for name, count in parts.items() if count)
+        return f"{total:,} {kind}" + (f" ({described})" if created < total else "")
+
 
 OnProblem: TypeAlias = Callable[[str], None]
 OnProgress: TypeAlias = Callable[[LoadProgress], None]
@@ -120,6 +138,7 @@ def load_source(
     source: Source,
     *,
     strict: bool = False,
+    replace: bool = False,
     on_problem: OnProblem = lambda message: None,
     on_progress: OnProgress = lambda progress: None,
 ) -> LoadReport:
@@ -131,6 +150,7 @@ def load_source(
         graph,
         source,
         strict=strict,
+        replace=replace,
         report_problem=keeping(problems, on_problem),
         report_progress=measuring(source, on_progress),
     )
@@ -162,11 +182,16 @@ def report_of(
     resumed: bool,
 ) -> LoadReport:
     """Return the report of a load with these counts."""
+    created, changed = (counts.created, counts.changed) if isinstance(counts, LoadCounts) else (counts.written, {})
+    kinds = ("entities", "relations", "facts")
     return LoadReport(
         source=source,
         entities=counts.written.get("entities", 0),
         relations=counts.written.get("relations", 0),
         facts=counts.written.get("facts", 0),
+        created={kind: created.get(kind, 0) for kind in kinds},
+        changed={kind: changed.get(kind, 0) for kind in kinds},
+        properties=sorted(counts.properties) if isinstance(counts, LoadCounts) else (),
         skipped={**_NONE_SKIPPED, **counts.problems},
         outside=counts.outside,
         resumed=resumed,

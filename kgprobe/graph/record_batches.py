@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 # Entities first: Neo4j lists nodes in the order of their creation.
 STAGES = ("entities", "relations", "facts")
+# Order of the numbers of records that a load stores.
+KINDS = ("relations", "entities", "facts")
 
 # Limits of a batch and of a record. A batch and one more record together fit into a message.
 BATCH_RECORDS = 10_000
@@ -112,18 +114,32 @@ def absent(place: Placed, end: str) -> Problem:
     return Problem("missing", place, f"the {end} {getattr(fact, end)} of {fact.id!r} is not in the graph")
 
 
-def relation_rows(places: Mapping[str, Placed], source: str) -> list[Row]:
-    """Return rows for ``load/relations``, with the name of their source."""
+def _split(properties: Row, replace: bool) -> dict[str, Row]:
+    """Return the properties with a value, and the empty ones; none are empty if they replace existing values."""
+    empty = {} if replace else {name: value for name, value in properties.items() if value in (None, "", (), [])}
+    return {"properties": {name: value for name, value in properties.items() if name not in empty}, "empty": empty}
+
+
+def relation_rows(places: Mapping[str, Placed], source: str, replace: bool = False) -> list[Row]:
+    """Return rows for ``load/relations``, with the name of their source.
+
+    Args:
+        replace: let empty properties replace existing values.
+    """
     rows: list[Row] = []
     for place in places.values():
         if isinstance(place.record, Relation):
             properties = asdict(place.record) | {"source": source}
-            rows.append({"id": properties.pop("id"), "properties": properties})
+            rows.append({"id": properties.pop("id"), **_split(properties, replace)})
     return rows
 
 
-def entity_rows(places: Mapping[str, Placed], source: str, load: str) -> EntityRows:
-    """Return the rows of entities with their source and load."""
+def entity_rows(places: Mapping[str, Placed], source: str, load: str, replace: bool = False) -> EntityRows:
+    """Return the rows of entities with their source and load.
+
+    Args:
+        replace: let empty properties replace existing values.
+    """
     rows: list[Row] = []
     types_of: dict[str, Sequence[str]] = {}
     literals = []
@@ -148,7 +164,7 @@ def entity_rows(places: Mapping[str, Placed], source: str, load: str) -> EntityR
             "load": load,
             "line": place.line,
         }
-        rows.append({"index": len(rows), "id": id_, "line": place.line, "properties": properties})
+        rows.append({"index": len(rows), "id": id_, "line": place.line, **_split(properties, replace)})
     type_ids = list(dict.fromkeys(chain.from_iterable(types_of.values())))
     return EntityRows(places, rows, types_of, type_ids, literals)
 

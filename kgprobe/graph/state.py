@@ -5,19 +5,92 @@ Digests are equal for equal graphs on any engine and in any order.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
 from kgprobe.graph.client import Graph, Row
+from kgprobe.sanitize import counted
 
 
 def graph_state(graph: Graph) -> str:
     """Return a JSON text that identifies the graph and the data loaded into it."""
     return msgspec.json.encode(graph.read("load/state")[0], order="sorted").decode()
+
+
+class _Load(msgspec.Struct, frozen=True):
+    """What a load has created and changed: relations, entities and facts."""
+
+    id: str = ""
+    source: str = ""
+    time: str = ""
+    created: tuple[int, int, int] = (0, 0, 0)
+    changed: tuple[int, int, int] = (0, 0, 0)
+
+
+class _State(msgspec.Struct, frozen=True):
+    """A text of :func:`graph_state`."""
+
+    uid: str | None
+    loads: list[_Load]
+
+
+_KINDS = (("relation", "relations"), ("entity", "entities"), ("fact", "facts"))
+_SHOWN_LOADS = 3
+
+
+def state_difference(before: str, now: str) -> str:
+    """Return in words how two states differ: another graph, or the loads that have changed it.
+
+    >>> before = '{"uid": "a", "loads": []}'
+    >>> load = '{"id": "1", "source": "films.csv", "time": "2026-11-28T09:12:03+00:00", "created": [0, 0, 3]'
+    >>> state_difference(before, '{"uid": "a", "loads": [' + load + ', "changed": [0, 1, 0]}]}')
+    'the graph has changed: films.csv, loaded 2026-11-28 09:12 UTC, added 3 facts and changed 1 entity'
+    >>> state_difference(before, '{"uid": "b", "loads": []}')
+    'the graph is another one'
+
+    Args:
+        before, now: texts of :func:`graph_state`, or of the state of a data set; in any order.
+    """
+    try:
+        states = [msgspec.json.decode(text, type=_State) for text in (before, now)]
+    except msgspec.DecodeError:
+        return "the graph is another one"
+    if states[0].uid != states[1].uid:
+        return "the graph is another one"
+    old, new = sorted(states, key=_count_changes)
+    loads = {load.id: load for load in old.loads}
+    phrases = []
+    for load in sorted(new.loads, key=attrgetter("time"), reverse=True):
+        earlier = loads.get(load.id, _Load())
+        actions = [
+            *_counted_kinds("added", load.created, earlier.created),
+            *_counted_kinds("changed", load.changed, earlier.changed),
+        ]
+        if actions:
+            time = load.time[:16].replace("T", " ")
+            phrases.append(f"{load.source}, loaded {time} UTC, {' and '.join(actions)}")
+    if len(phrases) > _SHOWN_LOADS:
+        phrases[_SHOWN_LOADS:] = [f"and {counted(len(phrases) - _SHOWN_LOADS, 'other load')}"]
+    return f"the graph has changed: {'; '.join(phrases)}" if phrases else "the graph has changed"
+
+
+def _count_changes(state: _State) -> int:
+    """Return the number of records that the loads of a state have created and changed; it grows with each load."""
+    return sum(sum(load.created) + sum(load.changed) for load in state.loads)
+
+
+def _counted_kinds(action: str, counts: Sequence[int], earlier: Sequence[int]) -> list[str]:
+    """Return how many records of each kind a load has added or changed since an earlier state."""
+    return [
+        f"{action} {count - before:,} {singular if count - before == 1 else plural}"
+        for (singular, plural), count, before in zip(_KINDS, counts, earlier, strict=True)
+        if count > before
+    ]
 
 
 def last_changes(graph: Graph, day: int) -> dict[str, int | None]:

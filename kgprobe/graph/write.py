@@ -30,21 +30,28 @@ class WrittenBatch(NamedTuple):
 
     Attributes:
         written: number of records in the graph.
+        created, changed: numbers of records among them that are new, and that were there with other values.
         problems: rejected records, with the reason.
         outside: number of facts whose object was left out by a filter of the source.
         relations: ids of relations that are certainly in the graph now.
+        properties: names of the properties that were changed, of relations.
     """
 
     written: int = 0
+    created: int = 0
+    changed: int = 0
     problems: Sequence[Problem] = ()
     outside: int = 0
     relations: frozenset[str] = frozenset()
+    properties: frozenset[str] = frozenset()
 
 
 def write_relations(transaction: Transaction, rows: Sequence[Row]) -> WrittenBatch:
     """Write relations."""
-    transaction.run("load/relations", rows=rows)
-    return WrittenBatch(len(rows))
+    result = transaction.run("load/relations", rows=rows)[0]
+    changed = result["changed"]
+    properties = frozenset(chain.from_iterable(changed))
+    return WrittenBatch(len(rows), result["created"], len(changed), properties=properties)
 
 
 def write_entities(transaction: Transaction, batch: EntityRows, source: Source) -> WrittenBatch:
@@ -60,7 +67,7 @@ def write_entities(transaction: Transaction, batch: EntityRows, source: Source) 
         types.pop(unchanged, None)
     follow_types(transaction, types, column_by("id", "types", result["retyped"]))
     problems = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
-    return WrittenBatch(len(batch.rows) - len(before), problems)
+    return WrittenBatch(len(batch.rows) - len(before), result["created"], result["changed"], problems)
 
 
 def write_facts(
@@ -81,7 +88,9 @@ def write_facts(
     before = column_by("id", "before", existing["duplicates"])
     unknown = frozenset(fact.relation for id_, fact in batch.facts.items() if id_ not in before) - known
     if unknown:
-        transaction.run("load/relations", rows=[{"id": relation, "properties": {}} for relation in unknown])
+        transaction.run(
+            "load/relations", rows=[{"id": relation, "properties": {}, "empty": {}} for relation in unknown]
+        )
     moved, renamed = _change(transaction, batch, [Former(**row) for row in existing["changed"]])
     new = batch
     if left_out := {*existing["kept"], *before}:
@@ -90,7 +99,14 @@ def write_facts(
     follow_new_facts(transaction, additions)
     follow_changed_facts(transaction, moved, renamed, batch.facts)
     duplicates = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
-    return WrittenBatch(len(existing["kept"]) + created, [*duplicates, *problems], outside, unknown)
+    return WrittenBatch(
+        len(existing["kept"]) + created,
+        created - len(moved),
+        existing["revised"] + len(moved) + len(renamed),
+        [*duplicates, *problems],
+        outside,
+        unknown,
+    )
 
 
 def _change(transaction: Transaction, batch: FactRows, changed: Sequence[Former]) -> tuple[list[Former], list[Former]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import ArgumentError
+from kgprobe.graph.state import state_difference
 from kgprobe.judge.judged_facts import read_judged_graph, stream_judged_facts
 from kgprobe.probes.statements.metrics import TRUE
 from kgprobe.running.judged_shards import missing_shards
@@ -53,7 +54,8 @@ class JudgedFacts:
         """
         config = read_judged_graph(folder)
         if config.graph != state:
-            raise ArgumentError("judge", f"{folder} is of another graph, or of another state of this one; judge it.")
+            changes = state_difference(config.graph, state)
+            raise ArgumentError("judge", f"{folder} does not fit this graph: {changes}. Judge the graph again.")
         if missing := missing_shards(folder, range(config.shards)):
             raise ArgumentError(
                 "judge", f"{folder} lacks {len(missing):,} of {config.shards:,} shards; repeat `kgprobe judge predict`."

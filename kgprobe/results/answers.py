@@ -9,9 +9,10 @@ import msgspec
 import pandas as pd
 
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.graph.state import state_difference
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.collected import read_relation_names
-from kgprobe.running.settings import AS_OF, LAST_CHANGES, identity_of
+from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, identity_of
 from kgprobe.running.shared_facts import AnsweredFacts, labels_of, read_answers
 from kgprobe.sanitize import counted
 
@@ -206,10 +207,10 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
     for name in ours | theirs:
         if ours.get(name) != theirs.get(name):
             values = shortened(ours.get(name)), shortened(theirs.get(name))
-            phrase = "the graph is another one, or has changed"
-            if name != "graph":
-                phrase = f"{name} is {values[0]} and {values[1]}"
-            phrases.setdefault(values, phrase)
+            if name == GRAPH and ours.get(name) and theirs.get(name):
+                phrases[values] = state_difference(ours[name], theirs[name])
+            else:
+                phrases.setdefault(values, f"{name} is {values[0]} and {values[1]}")
     shown = list(phrases.values())[:_SHOWN_DIFFERENCES]
     if len(phrases) > len(shown):
         shown.append(f"and {len(phrases) - len(shown)} more")

@@ -40,7 +40,7 @@ class Start:
         facts: number of facts that can be asked.
         done: part of ``total`` done before: facts of a measurement, rounds of a run.
         total: number of facts or rounds.
-        changed: True if data was loaded into the graph since the first start.
+        changed: how the graph has changed since the first start, see :func:`~kgprobe.graph.state.state_difference`.
         batch: maximum number of facts per unit of ``total``: 1, or the facts of a round.
         title: name of the measurement, if one call makes several in sequence.
     """
@@ -48,7 +48,7 @@ class Start:
     facts: int
     done: int
     total: int
-    changed: bool = False
+    changed: str = ""
     title: str = ""
     batch: int = 1
 

@@ -22,7 +22,7 @@ from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
@@ -128,7 +128,7 @@ def continue_run(
                 view = _came_into_view(graph, plan.run, on_view)
             state = graph_state(graph)
             learner = _open_learner(graph, plan, run)
-            changed = state != run["graph"]
+            changed = "" if state == run["graph"] else state_difference(run["graph"], state)
             callbacks.on_start(
                 Start(len(learner.keys), run["round"], plan.options.rounds, changed, batch=plan.options.facts_per_round)
             )

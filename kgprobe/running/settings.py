@@ -8,7 +8,7 @@ and compared on every later use.
 
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,12 +18,14 @@ import msgspec
 from kgprobe.dates import day_text
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json, replacing
+from kgprobe.graph.state import state_difference
 from kgprobe.version import __version__
 
 CONFIG, DECLINED = "config.json", "declined.json"
 # Described settings that are not compared.
 _IGNORED = frozenset(("versions", "handshake"))
-AS_OF, LAST_CHANGES = "as_of", "last_changes"
+_SHOWN_VALUES = 3
+AS_OF, LAST_CHANGES, GRAPH = "as_of", "last_changes", "graph"
 
 T = TypeVar("T")
 
@@ -40,14 +42,40 @@ def digest_of(described: Mapping[str, Any]) -> str:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the differences as phrases: ``scorer.weights was 'a', is 'b'``."""
+    """Return the differences as distinct phrases, such as ``scorer weights was 'a', is 'b'``.
+
+    >>> before = {"seed": 0, "described": {"clozes": {"director": ["[X] is by [Y]"]}}}
+    >>> differences(before, {"seed": 1, "described": {"clozes": {"director": ["[Y] made [X]"]}}})
+    ["clozes of director: without '[X] is by [Y]', with '[Y] made [X]' now", 'seed was 0, is 1']
+    """
     old, new = identity_of(before), identity_of(now)
-    phrases = []
-    for name in sorted(old.keys() | new.keys()):
-        was, is_ = old.get(name), new.get(name)
-        if was != is_:
-            phrases.append(f"{name} was {was!r}, is {is_!r}"[:300])
-    return phrases
+    changed = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
+    return list(dict.fromkeys(_difference(name, old.get(name), new.get(name))[:300] for name in changed))
+
+
+def _difference(name: str, was: Any, is_: Any) -> str:
+    """Return the difference of two values of a setting as a phrase."""
+    plain = name.replace("described.", "").removeprefix("options.")
+    if plain == GRAPH and was and is_:
+        return state_difference(was, is_)
+    setting, _, about = plain.replace("_", " ").partition(".")
+    about = about.replace(".", " ")
+    if isinstance(was, list) or isinstance(is_, list):
+        titled = "relations with generic templates" if setting == "generic" else setting
+        titled = f"{titled} of {about}" if about else titled
+        gone = [value for value in was or () if value not in (is_ or ())]
+        added = [value for value in is_ or () if value not in (was or ())]
+        parts = [f"{word} {_listed(values)}" for word, values in (("without", gone), ("with", added)) if values]
+        return f"{titled}: {', '.join(parts)} now" if parts else f"{titled}: in another order now"
+    values = ["not set" if value is None else repr(value) for value in (was, is_)]
+    return f"{f'{setting} {about}'.strip()} was {values[0]}, is {values[1]}"
+
+
+def _listed(values: Sequence[Any]) -> str:
+    """Return the first values of a list, and the number of the others."""
+    shown = ", ".join(map(repr, values[:_SHOWN_VALUES]))
+    more = len(values) - _SHOWN_VALUES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def versions() -> dict[str, str]:

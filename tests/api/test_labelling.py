@@ -336,7 +336,7 @@ def test_judge_of_another_model_or_graph_is_refused(graph: Graph, judged: tuple[
     (folder / "shards" / "00001.parquet").unlink()
     with pytest.raises(ArgumentError, match="lacks 1 of"):
         kgprobe.label_facts(graph, spec, ways="distractors", limit=4, judge=folder.name)
-    with pytest.raises(ArgumentError, match="of another graph, or of another state"):
+    with pytest.raises(ArgumentError, match="does not fit this graph: the graph is another one"):
         JudgedFacts.open(judged[1], "another")
     with pytest.raises(KgprobeError, match="No judged graph is named"):
         kgprobe.label_facts(graph, spec, ways="distractors", limit=4, judge="nowhere")

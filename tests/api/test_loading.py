@@ -2,6 +2,7 @@
 
 import doctest
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,21 @@ def test_report_says_what_was_written_and_what_was_not(graph: Graph) -> None:
         entities=3,
         relations=1,
         facts=1,
+        created={"entities": 3, "relations": 1, "facts": 1},
+        changed={"entities": 0, "relations": 0, "facts": 0},
+        properties=[],
         skipped={"unreadable": 1, "duplicate": 0, "missing": 1},
         outside=0,
         resumed=False,
         problems=told,
     )
     assert str(report) == "written: 3 entities, 1 relations, 1 facts.\nSkipped: 1 unreadable, 1 missing."
+    renamed = [replace(ENTITIES[0], label="Other"), *ENTITIES[1:], Entity("new", "New")]
+    again = load_source(graph, WrittenSource(renamed, FACTS, [Relation("P1", "first")], fingerprint="again"))
+    assert str(again) == (
+        "written: 4 entities (1 new, 1 changed, 2 unchanged), 1 relations (1 changed), 1 facts (1 unchanged).\n"
+        "Changed in relations: label.\nSkipped: 1 unreadable, 1 missing."
+    )
     assert [message.partition(".")[0] for message in told] == [
         "written, line 3: no fact",
         "written, line 2: the object e9 of 'g' is not in the graph",

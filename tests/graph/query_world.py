@@ -237,6 +237,8 @@ CREATE (s)-[:FACT {id: 'q1', relation: 'Q99', relation_label: 'undescribed'}]->(
 WRITE_REST = """
 MATCH (counter:KgprobeCounter {id: 'entities'}), (turin:Entity {id: 'tu'}), (cyd:Entity {id: 'cyd'})
 MATCH (unnamed:Entity {id: 'y0'}), (:Entity {id: 'de'})-[fact:FACT {id: 'b2'}]->(:Entity)
+MATCH (world:KgprobeLoad {id: 'world-1'})
+SET world.time = '2026-01-01T00:00:00+00:00'
 SET counter.uid = 'uid-of-world', turin.aliases = null, cyd.types = null, unnamed.label = null, fact.rank = null
 CREATE (:KgprobeLoad {id: 'cut', source: 'cut off', stage: 'entities', position: 7, finished: false})
 """

@@ -18,6 +18,7 @@ from kgprobe.graph import derive, driver, ingest, record_batches
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.loading import load_source
 from kgprobe.graph.names import entity_ids, relation_ids
+from kgprobe.graph.state import graph_state
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.servers.bulk_loading import write_bulk_source
 from kgprobe.servers.folder import Folder
@@ -306,19 +307,28 @@ CHANGING_TYPES = st.lists(
 )
 
 
-@given(loads=st.lists(st.tuples(CHANGING_TYPES, CHANGING_FACTS), min_size=2, max_size=3))
+@given(loads=st.lists(st.tuples(st.booleans(), CHANGING_TYPES, CHANGING_FACTS), min_size=2, max_size=3))
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_kept_beside_facts_is_what_they_say(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, loads: list[tuple[list[list[str]], list[Fact]]]
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, loads: list[tuple[bool, list[list[str]], list[Fact]]]
 ) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 5)
     graph_is_emptied(graph)
     facts: dict[str, Fact] = {}
-    for number, (types, changed) in enumerate(loads):
+    types_of: dict[str, list[str]] = {}
+    for number, (replace, types, changed) in enumerate(loads):
         entities = [Entity(f"Q{index}", types=tuple(names)) for index, names in enumerate(types)]
-        report = ingest.load(graph, WrittenSource(entities, changed, fingerprint=f"written-{number}"))
+        report = ingest.load(graph, WrittenSource(entities, changed, fingerprint=f"written-{number}"), replace=replace)
         there = {fact.id: fact for fact in changed if fact.object != "Q404"}
         assert report.problems["missing"] == len(changed) - len(there)
+        # An entity keeps its types where a source has none for it.
+        given = {f"Q{index}": names for index, names in enumerate(types) if names or replace or not number}
+        assert report.created == Counter(entities=0 if number else 4, facts=len(there.keys() - facts.keys()))
+        assert report.changed == Counter(
+            entities=sum(types_of[id_] != names for id_, names in given.items()) if number else 0,
+            facts=sum(facts[id_] != there[id_] for id_ in facts.keys() & there.keys()),
+        )
+        types_of |= given
         facts |= there
 
     assert rows(graph, "MATCH (s)-[f:FACT]->(o) RETURN f.id, s.id, f.relation, o.id ORDER BY f.id") == sorted(
@@ -330,7 +340,7 @@ def test_what_is_kept_beside_facts_is_what_they_say(
     assert rows(graph, "MATCH (o)-[:OBJECT_OF]->(r) RETURN r.id, o.id ORDER BY r.id, o.id") == sorted(objects)
     sizes = Counter(relation for relation, _ in objects)
     assert Counter(dict(rows(graph, "MATCH (r:Relation) RETURN r.id, r.size"))) == sizes
-    links = {(name, f"Q{index}") for index, names in enumerate(loads[-1][0]) for name in names}
+    links = {(name, id_) for id_, names in types_of.items() for name in names}
     assert rows(graph, "MATCH (e)-[:INSTANCE_OF]->(t) RETURN t.id, e.id ORDER BY t.id, e.id") == sorted(links)
     members = Counter(name for name, _ in links)
     assert Counter(dict(rows(graph, "MATCH (t:Type) RETURN t.id, t.size"))) == members
@@ -634,3 +644,34 @@ def test_interrupted_relabelling_resumes_with_the_next_load(graph: Graph, monkey
     assert {label for relation, label in rows(graph, CALLED) if relation == "P36"} == {"capital", "seat"}
     ingest.load(graph, renamed)
     assert {label for relation, label in rows(graph, CALLED) if relation == "P36"} == {"seat"}
+
+
+def test_load_keeps_what_its_source_does_not_say(graph: Graph) -> None:
+    templates = Relation("r", "director", clozes=("[X] is by [Y]",), wh_questions=("Who made [X]?",), active=False)
+    film = Entity("f1", "Film", ("Movie",), "a film", ("film",), 2.5)
+    person = Entity("p1", "Person")
+    fact = Fact("f1 r p1", "f1", "r", "p1")
+    ingest.load(graph, WrittenSource([film, person], [fact], [templates]))
+    before = graph_state(graph)
+    facts_alone = WrittenSource(
+        [Entity("f1", "Film"), person], [fact], [Relation("r", "director")], fingerprint="again"
+    )
+    report = ingest.load(graph, facts_alone)
+    assert (report.created, report.changed, graph_state(graph)) == (Counter(), Counter(), before)
+    in_graph = "MATCH (e:Entity {id: 'f1'}), (r:Relation) RETURN e.aliases, e.types, e.popularity, r.clozes, r.active"
+    assert rows(graph, in_graph) == [(["Movie"], ["film"], 2.5, ["[X] is by [Y]"], False)]
+    more = WrittenSource([film], [], [Relation("r", "director", clozes=("[Y] made [X]",))], fingerprint="templates")
+    report = ingest.load(graph, more)
+    assert (report.changed, report.properties) == (Counter(relations=1), {"clozes"})
+    assert rows(graph, "MATCH (r:Relation) RETURN r.clozes, r.wh_questions") == [
+        (["[Y] made [X]"], ["Who made [X]?"]),
+    ]
+    changed = graph_state(graph)
+    assert changed != before
+    report = ingest.load(graph, facts_alone, replace=True)
+    assert (report.changed, report.properties) == (
+        Counter(entities=1, relations=1),
+        {"active", "clozes", "wh_questions"},
+    )
+    assert rows(graph, in_graph) == [([], [], None, [], True)]
+    assert graph_state(graph) not in (before, changed)

@@ -96,15 +96,15 @@ def test_name_is_not_taken_from_another_judge(label: Callable[..., Measurement],
     first = trained(labels, tiny, name="mine")
     again = trained(labels, tiny, name="mine")
     assert again.judge.digest() == first.judge.digest()
-    with pytest.raises(KgprobeError, match=r"mine has another judge: options.epochs was 3, is 4.*another `name`"):
+    with pytest.raises(KgprobeError, match=r"mine has another judge: epochs was 3, is 4.*another `name`"):
         trained(labels, never(), name="mine", epochs=4)
     with pytest.raises(KgprobeError, match="seed was 0, is 1"):
         trained(labels, never(), name="mine", seed=1)
-    with pytest.raises(KgprobeError, match=r"labels\.described"):
+    with pytest.raises(KgprobeError, match="labels generator weights was"):
         trained(label(Weighty("b")), never(), name="mine")
     tokenizer = byte_level(bos=True)
     other = Model("tiny", scorer=Scorer(random_model("llama", len(tokenizer)), tokenizer, name="tiny"))
-    with pytest.raises(KgprobeError, match=r"another judge: reader\.weights"):
+    with pytest.raises(KgprobeError, match="another judge: reader weights"):
         trained(labels, other, name="mine")
     assert kgprobe.open("mine").digest() == first.judge.digest()
 

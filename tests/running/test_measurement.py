@@ -105,7 +105,7 @@ def test_what_was_interrupted_goes_on_without_asking_twice(tmp_path: Path, torn:
 def test_folder_belongs_to_one_measurement(tmp_path: Path) -> None:
     ask(WrittenProbe(), tmp_path)
     other = {"described": {"model": "m", "weights": "w"}, "seed": 2}
-    with pytest.raises(KgprobeError, match=r"other settings \(described.weights was None, is 'w'; seed was 1, is 2\)"):
+    with pytest.raises(KgprobeError, match=r"other settings \(weights was not set, is 'w'; seed was 1, is 2\)"):
         ask_each(WrittenProbe(), KEYS, 2, tmp_path, other)
 
 

@@ -34,7 +34,7 @@ from kgprobe.exports.sft.wordings import WordedGroup, Wordings
 from kgprobe.files import sha256_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import rows_by
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.labelling import roles as fact_roles
 from kgprobe.labelling.roles import TAUGHT, FactRole, read_roles
 from kgprobe.labelling.table import FACTS, LabelTable
@@ -345,5 +345,6 @@ def _notes(manifest: Manifest, table: LabelTable, options: SftOptions, to_teach:
         if options.held_out and HELD_OUT.format(unit) not in manifest.counts:
             few = f"{_TOO_FEW[unit]}{counted(to_teach, 'fact')} to teach"
             yield f"Nothing is held out by {unit}: {few}: too few to hold out {options.held_out:g} of them."
-    if table.config.get("graph") not in (None, manifest.graph):
-        yield f"The graph is another one than that of {table.name}, or it has changed since."
+    state = table.config.get("graph")
+    if state not in (None, manifest.graph):
+        yield f"Since {table.name} was made, {state_difference(state, manifest.graph)}."

@@ -1,6 +1,7 @@
 """A folder of import files: its manifest, the arguments of the import, and the steps that finish the imported graph."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ from kgprobe.graph.bulk.row_files import ARRAY_DELIMITER_NAME
 from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.driver import batches
 from kgprobe.graph.ingest import IMPORTED
+from kgprobe.graph.record_batches import KINDS
 from kgprobe.graph.rows import column_by
 
 _INDEX_SECONDS = 3600
@@ -126,7 +128,9 @@ def finish(
             graph.write(query, first=first, behind=first + _NUMBERS_AT_ONCE)
         on_progress("completing", min(first + _NUMBERS_AT_ONCE, files.next_number), files.next_number)
     _check_counts(graph, files)
-    graph.write("bulk/finish", id=files.fingerprint)
+    created = [files.records.written.get(stage, 0) for stage in KINDS]
+    time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    graph.write("bulk/finish", id=files.fingerprint, created=created, time=time)
     return files
 
 

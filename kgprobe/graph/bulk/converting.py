@@ -17,7 +17,6 @@ from kgprobe.graph.bulk.fact_files import FactFiles, Relations
 from kgprobe.graph.bulk.row_files import RowFiles, quoted
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
-from kgprobe.graph.rows import column_by
 from kgprobe.sources.contract import Source, folded_by, not_loaded_of
 
 
@@ -91,7 +90,10 @@ def convert(
         properties: dict[str, dict[str, Any]] = {}
         for batch in conversion.read("relations"):
             rows = relation_rows(batch.places, source.name)
-            properties |= column_by("id", "properties", rows)
+            for row in rows:
+                # A relation given again keeps what the later record has no value for.
+                unless_given = row["empty"] | {"active": True}
+                properties[row["id"]] = unless_given | properties.get(row["id"], {}) | row["properties"]
             counts.written["relations"] += len(rows)
 
         entities = EntityFiles(unfinished, source.name, source.fingerprint)

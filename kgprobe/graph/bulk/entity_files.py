@@ -1,7 +1,8 @@
 """Import files of entities: spilled to disk first, written when their degrees and sizes are known.
 
 The rules of a load apply to the same batches: within a batch an id counts once. An id of an earlier batch is a
-duplicate, unless it is on the same line; then the later record replaces the earlier one.
+duplicate, unless it is on the same line; then the later record replaces the earlier one (in a load, which keeps what a
+record has no value for, not the properties that only the earlier one has).
 """
 
 from array import array as numbers_array
@@ -104,7 +105,7 @@ class EntityFiles:
         literals = set(batch.literals)
         payloads = []
         for place, (row, placed) in enumerate(zip(batch.rows, batch.places.values(), strict=True), start=first):
-            properties = row["properties"]
+            properties = row["properties"] | row["empty"]
             file = self._files.setdefault((placed.file, placed.unit), len(self._files))
             payload = (
                 f"{quoted(row['id'])},{quoted(properties['label'])},{array(properties['aliases'])},"

@@ -133,7 +133,7 @@ def check_file(path: Path, names: Sequence[str] = ()) -> CheckedTemplates:
 
 def _check_of(relations: Sequence[Relation], flaws: Sequence[Flaw]) -> CheckedTemplates:
     templates = sum(len(getattr(relation, f"{kind}s")) for relation, kind in product(relations, _CHECKED))
-    without = [relation.id for relation in relations if relation.active and not relation.clozes]
+    without = [relation.id for relation in relations if relation.active is not False and not relation.clozes]
     return CheckedTemplates(len(relations), templates, flaws, without)
 
 

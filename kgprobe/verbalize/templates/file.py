@@ -29,7 +29,7 @@ class RelationLine(Struct):
     label: str | None = None
     aliases: list[str] | None = None
     description: str | None = None
-    active: bool = True
+    active: bool | None = None
     clozes: list[str] | None = None
     past_clozes: list[str] | None = None
     mined_clozes: list[str] | None = None

@@ -92,7 +92,7 @@ def _incomplete(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Re
     incomplete = []
     for relation in relations:
         lacks = not all(getattr(relation, name) for name in REQUIRED)
-        if relation.active and lacks and (not chosen or relation.id in chosen):
+        if relation.active is not False and lacks and (not chosen or relation.id in chosen):
             incomplete.append(relation)
     return incomplete
 
