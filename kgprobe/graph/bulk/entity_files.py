@@ -1,7 +1,8 @@
 """Import files of entities: spilled to disk first, written when their degrees and sizes are known.
 
 The rules of a load apply to the same batches: within a batch an id counts once. An id of an earlier batch is a
-duplicate, unless it is on the same line; then the later record replaces the earlier one.
+duplicate, unless it is on the same line; then the later record replaces the earlier one (in a load, which keeps what a
+record has no value for, not the properties that only the earlier one has).
 """
 
 from array import array as numbers_array
