@@ -132,8 +132,16 @@ CREATE (com:__Community__ {id: '0-1', title: 'London', level: 0})<-[:IN_COMMUNIT
 @pytest.mark.parametrize(
     ("text", "types", "omitted"),
     [
-        (GRAPHRAG, {"Person": 2, "City": 1}, ["Chunk (1 nodes)", "Document (1 nodes)"]),
-        (GRAPH_BUILDER, {"Person": 2, "__Entity__": 1}, ["Chunk (1 nodes)", "Document (1 nodes)", "__Community__ (1"]),
+        (
+            GRAPHRAG,
+            {"Person": 2, "City": 1},
+            ["Chunk (1 nodes with id, index, text)", "Document (1 nodes with id, path)"],
+        ),
+        (
+            GRAPH_BUILDER,
+            {"Person": 2, "__Entity__": 1},
+            ["Chunk (1 nodes with id, position, text)", "Document (1 nodes with fileName)", "__Community__ (1 nodes"],
+        ),
     ],
     ids=["neo4j-graphrag", "LLM Graph Builder"],
 )
