@@ -91,7 +91,11 @@ def _refuse_others(graph: Graph) -> None:
     """Raise an error if a graph has other data than the example: the demo asks everything in it."""
     sources = set(map(itemgetter("source"), graph.read("load/loads")))
     if not sources and graph.read("load/any_node")[0]["nodes"]:
-        raise ArgumentError("graph", "has data that kgprobe has not loaded; expected an empty graph.")
+        raise ArgumentError(
+            "graph",
+            "has data that this version of kgprobe has not loaded; expected an empty graph. Name another one, or delete"
+            " its folder.",
+        )
     if others := sorted(sources - {EXAMPLE}):
         held = visible(", ".join(others))
         raise ArgumentError("graph", f"has {held}; expected an empty graph, or one with only the example.")

@@ -31,7 +31,7 @@ def test_graph_that_holds_something_else_is_refused(graph: Graph, address: str) 
     with pytest.raises(ArgumentError, match=r"`graph` has .*; expected an empty graph, or one with only the example"):
         kgprobe.run_demo(address)
     graph.query("MATCH (load:KgprobeLoad) DELETE load")
-    with pytest.raises(ArgumentError, match="data that kgprobe has not loaded"):
+    with pytest.raises(ArgumentError, match="data that this version of kgprobe has not loaded"):
         kgprobe.run_demo(address)
     after = graph.query("MATCH (n) RETURN count(n) AS n").to_frame()
     assert int(after["n"][0]) == int(before["n"][0]) - 1
