@@ -18,7 +18,7 @@ def load(
     loader: str,
     *,
     strict: bool = False,
-    replace: bool = False,
+    remove_missing: bool = False,
     on_problem: OnProblem = lambda message: None,
     on_progress: OnProgress = lambda progress: None,
     **options: Any,
@@ -41,8 +41,8 @@ def load(
     Args:
         loader: name of the loader, such as ``table`` or ``wikidata``; ``kgprobe load --help`` lists them.
         strict: True to raise an error at the first invalid record; earlier records stay.
-        replace: True to remove names, templates, types and other properties of the source's entities and relations that
-            it has no value for.
+        remove_missing: True to remove names, templates, types and other properties of the source's entities and
+            relations that it has no value for.
         on_problem: called with a message for each skipped record.
         on_progress: called after each batch of records, and at least every second.
         options: options of the loader; see ``kgprobe load NAME --help``.
@@ -54,7 +54,9 @@ def load(
             Earlier records are in the graph, and the same call resumes.
     """
     source = open_source(loader, **options)
-    return load_source(graph, source, strict=strict, replace=replace, on_problem=on_problem, on_progress=on_progress)
+    return load_source(
+        graph, source, strict=strict, remove_missing=remove_missing, on_problem=on_problem, on_progress=on_progress
+    )
 
 
 def load_bulk(

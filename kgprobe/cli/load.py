@@ -51,7 +51,7 @@ def _command(name: str) -> click.Command:
     @graph_option
     @click.option("--strict", is_flag=True, help="Stop at the first invalid record.")
     @cloup.option(
-        "--replace",
+        "--remove-missing",
         cls=RareOption,
         is_flag=True,
         help="Remove names, templates, types and other properties of the input's entities and relations that it has no"
@@ -88,7 +88,7 @@ def _command(name: str) -> click.Command:
     def run(
         graph: str | None,
         strict: bool,
-        replace: bool,
+        remove_missing: bool,
         rejected: Path | None,
         bulk: bool,
         bulk_files: Path | None,
@@ -111,7 +111,7 @@ def _command(name: str) -> click.Command:
             return
         source = open_source(name, **given)
         with _problems(rejected) as on_problem:
-            report = _load(source, graph, bulk, bulk_files, strict, replace, on_problem)
+            report = _load(source, graph, bulk, bulk_files, strict, remove_missing, on_problem)
         click.echo(json.dumps(report.to_dict()) if as_json else visible_lines(str(report)))
         report.check()
         if bulk_files is not None and not bulk:
@@ -132,7 +132,7 @@ def _load(
     bulk: bool,
     bulk_files: Path | None,
     strict: bool,
-    replace: bool,
+    remove_missing: bool,
     on_problem: Callable[[str], None],
 ) -> "LoadReport":
     """Load a source in transactions or by an import, or only write the files of the import."""
@@ -146,7 +146,7 @@ def _load(
         if bulk_files is not None:
             return write_bulk_source(bulk_files, source, **settings)
         with open_graph(graph, new=True) as connection:
-            return load_source(connection, source, replace=replace, **settings)
+            return load_source(connection, source, remove_missing=remove_missing, **settings)
 
 
 def _finish_import(files: Path, graph: str | None) -> None:

@@ -102,7 +102,7 @@ def load(
     source: Source,
     *,
     strict: bool = False,
-    replace: bool = False,
+    remove_missing: bool = False,
     report_problem: Callable[[str], None] = lambda message: None,
     report_progress: Callable[[str, int], None] = lambda stage, records: None,
 ) -> LoadCounts:
@@ -114,7 +114,7 @@ def load(
 
     Args:
         strict: raise at the first rejected record; its batch is not written.
-        replace: remove the properties of entities and relations that the source has no value for.
+        remove_missing: remove the properties of entities and relations that the source has no value for.
         report_problem: called with a message for each rejected record.
         report_progress: called after each batch with its stage and number of records, and every second with 0 while
             waiting for a batch.
@@ -137,7 +137,7 @@ def load(
         skip = state["position"] if stage == state["stage"] else 0
         if stage == "facts":
             labels |= relabel(graph)
-        make_write = partial(_writer, stage, source, relations, labels, replace)
+        make_write = partial(_writer, stage, source, relations, labels, remove_missing)
         ready = ((batch, make_write(batch.places)) for batch in read_batches(source, stage, skip))
         for batch, write in prefetched(ready, partial(report_progress, stage, 0)):
             if strict and batch.problems:
@@ -163,7 +163,7 @@ def _writer(
     source: Source,
     relations: Set[str],
     labels: Mapping[str, str],
-    replace: bool,
+    remove_missing: bool,
     places: Mapping[str, Placed],
 ) -> Write:
     """Return the function that writes records; their rows are made here, before the transaction.
@@ -175,9 +175,9 @@ def _writer(
     if not places:
         return lambda transaction: WrittenBatch()
     if stage == "relations":
-        return partial(write_relations, rows=relation_rows(places, source.name, replace))
+        return partial(write_relations, rows=relation_rows(places, source.name, remove_missing))
     if stage == "entities":
-        rows = entity_rows(places, source.name, source.fingerprint, replace)
+        rows = entity_rows(places, source.name, source.fingerprint, remove_missing)
         return partial(write_entities, batch=rows, source=source)
     return partial(write_facts, batch=fact_rows(places), source=source, known=relations, labels=labels)
 

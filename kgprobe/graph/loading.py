@@ -138,7 +138,7 @@ def load_source(
     source: Source,
     *,
     strict: bool = False,
-    replace: bool = False,
+    remove_missing: bool = False,
     on_problem: OnProblem = lambda message: None,
     on_progress: OnProgress = lambda progress: None,
 ) -> LoadReport:
@@ -150,7 +150,7 @@ def load_source(
         graph,
         source,
         strict=strict,
-        replace=replace,
+        remove_missing=remove_missing,
         report_problem=keeping(problems, on_problem),
         report_progress=measuring(source, on_progress),
     )

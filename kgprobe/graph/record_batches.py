@@ -114,31 +114,31 @@ def absent(place: Placed, end: str) -> Problem:
     return Problem("missing", place, f"the {end} {getattr(fact, end)} of {fact.id!r} is not in the graph")
 
 
-def _split(properties: Row, replace: bool) -> dict[str, Row]:
+def _split(properties: Row, remove_missing: bool) -> dict[str, Row]:
     """Return the properties with a value, and the empty ones; none are empty if they replace existing values."""
-    empty = {} if replace else {name: value for name, value in properties.items() if value in (None, "", (), [])}
+    empty = {} if remove_missing else {name: value for name, value in properties.items() if value in (None, "", (), [])}
     return {"properties": {name: value for name, value in properties.items() if name not in empty}, "empty": empty}
 
 
-def relation_rows(places: Mapping[str, Placed], source: str, replace: bool = False) -> list[Row]:
+def relation_rows(places: Mapping[str, Placed], source: str, remove_missing: bool = False) -> list[Row]:
     """Return rows for ``load/relations``, with the name of their source.
 
     Args:
-        replace: let empty properties replace existing values.
+        remove_missing: let empty properties replace existing values.
     """
     rows: list[Row] = []
     for place in places.values():
         if isinstance(place.record, Relation):
             properties = asdict(place.record) | {"source": source}
-            rows.append({"id": properties.pop("id"), **_split(properties, replace)})
+            rows.append({"id": properties.pop("id"), **_split(properties, remove_missing)})
     return rows
 
 
-def entity_rows(places: Mapping[str, Placed], source: str, load: str, replace: bool = False) -> EntityRows:
+def entity_rows(places: Mapping[str, Placed], source: str, load: str, remove_missing: bool = False) -> EntityRows:
     """Return the rows of entities with their source and load.
 
     Args:
-        replace: let empty properties replace existing values.
+        remove_missing: let empty properties replace existing values.
     """
     rows: list[Row] = []
     types_of: dict[str, Sequence[str]] = {}
@@ -164,7 +164,7 @@ def entity_rows(places: Mapping[str, Placed], source: str, load: str, replace: b
             "load": load,
             "line": place.line,
         }
-        rows.append({"index": len(rows), "id": id_, "line": place.line, **_split(properties, replace)})
+        rows.append({"index": len(rows), "id": id_, "line": place.line, **_split(properties, remove_missing)})
     type_ids = list(dict.fromkeys(chain.from_iterable(types_of.values())))
     return EntityRows(places, rows, types_of, type_ids, literals)
 

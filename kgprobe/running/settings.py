@@ -49,8 +49,13 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     ["clozes of director: without '[X] is by [Y]', with '[Y] made [X]' now", 'seed was 0, is 1']
     """
     old, new = identity_of(before), identity_of(now)
-    changed = [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
-    return list(dict.fromkeys(_difference(name, old.get(name), new.get(name))[:300] for name in changed))
+    names = _differing(old, new)
+    return list(dict.fromkeys(_difference(name, old.get(name), new.get(name))[:300] for name in names))
+
+
+def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return the names of the settings that differ between two identities."""
+    return [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
 
 
 def _difference(name: str, was: Any, is_: Any) -> str:
@@ -115,7 +120,7 @@ def require_identical(folder: Path, stored: Mapping[str, Any], config: Mapping[s
     if not changes:
         return
     remedy = "Choose another `name`, or delete the folder."
-    if all(change.startswith(LAST_CHANGES) for change in changes):
+    if all(name.startswith(LAST_CHANGES) for name in _differing(identity_of(stored), identity_of(config))):
         day = day_text(stored[AS_OF])
         remedy = f"Facts have begun or ended since {day}; to continue, set `as_of` to {day}. {remedy}"
     raise KgprobeError(f"{folder} holds a {content} made with other settings ({'; '.join(changes)}). {remedy}")

@@ -89,8 +89,8 @@ def test_progress_is_told_by_stage(graph: Graph) -> None:
     seen: list[LoadProgress] = []
     load_source(graph, WrittenSource(ENTITIES, FACTS, [Relation("P1")], total=7), on_progress=seen.append)
     assert [(one.stage, one.records, one.total) for one in seen] == [
-        ("relations", 1, 7),
         ("entities", 3, 7),
+        ("relations", 1, 7),
         ("facts", 3, 7),
     ]
 

@@ -316,13 +316,15 @@ def test_what_is_kept_beside_facts_is_what_they_say(
     graph_is_emptied(graph)
     facts: dict[str, Fact] = {}
     types_of: dict[str, list[str]] = {}
-    for number, (replace, types, changed) in enumerate(loads):
+    for number, (remove_missing, types, changed) in enumerate(loads):
         entities = [Entity(f"Q{index}", types=tuple(names)) for index, names in enumerate(types)]
-        report = ingest.load(graph, WrittenSource(entities, changed, fingerprint=f"written-{number}"), replace=replace)
+        report = ingest.load(
+            graph, WrittenSource(entities, changed, fingerprint=f"written-{number}"), remove_missing=remove_missing
+        )
         there = {fact.id: fact for fact in changed if fact.object != "Q404"}
         assert report.problems["missing"] == len(changed) - len(there)
         # An entity keeps its types where a source has none for it.
-        given = {f"Q{index}": names for index, names in enumerate(types) if names or replace or not number}
+        given = {f"Q{index}": names for index, names in enumerate(types) if names or remove_missing or not number}
         assert report.created == Counter(entities=0 if number else 4, facts=len(there.keys() - facts.keys()))
         assert report.changed == Counter(
             entities=sum(types_of[id_] != names for id_, names in given.items()) if number else 0,
@@ -668,7 +670,7 @@ def test_load_keeps_what_its_source_does_not_say(graph: Graph) -> None:
     ]
     changed = graph_state(graph)
     assert changed != before
-    report = ingest.load(graph, facts_alone, replace=True)
+    report = ingest.load(graph, facts_alone, remove_missing=True)
     assert (report.changed, report.properties) == (
         Counter(entities=1, relations=1),
         {"active", "clozes", "wh_questions"},

@@ -364,9 +364,9 @@ def test_templates_give_sentences_to_the_relations_there_are(through: Proxy, tmp
     topic = open_topic(wanted, client(through), templates=templates, shipped=False)
     records = everything(topic)[0]
     relations = {record.id: record for record in records if isinstance(record, Relation)}
-    assert relations["P36"] == Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))
+    assert relations["P36"] == Relation("P36", "capital", active=True, clozes=("The capital of [X] is [Y]",))
     assert relations["P17"] == Relation("P17", "is in", active=False, clozes=("[X] is in [Y]",))
-    assert relations["P6"] == Relation("P6", "head of government")
+    assert relations["P6"] == Relation("P6", "head of government", active=True)
     assert "P999" not in relations
     assert next(record.reason for record in records if isinstance(record, Rejected)).startswith("P47: ")
     plain = open_topic(wanted, client(through), shipped=False)
