@@ -382,7 +382,7 @@ def test_templates_give_sentences_to_the_relations_there_are(through: Proxy, tmp
     }
     # Neither the endpoint nor the user has a description.
     assert written["P36"] == replace(relations["P36"], description=shipped_relations()["P36"].description)
-    assert written["P6"] == shipped_relations()["P6"]
+    assert written["P6"] == replace(shipped_relations()["P6"], active=True)
     assert not written["P47"].active
 
 
