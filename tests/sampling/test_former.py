@@ -22,7 +22,7 @@ AS_OF = 20251231
 
 
 def ended(fact: Fact) -> bool:
-    return fact.end is not None and last_day(fact.end) < AS_OF
+    return fact.end is not None and (fact.end == UNKNOWN or last_day(fact.end) < AS_OF)
 
 
 def omega(entities: Sequence[Entity], facts: Sequence[Fact], fact: Fact, former: str) -> set[str]:
