@@ -130,6 +130,8 @@ def relation_rows(places: Mapping[str, Placed], source: str, remove_missing: boo
     for place in places.values():
         if isinstance(place.record, Relation):
             properties = asdict(place.record) | {"source": source}
+            if remove_missing and properties["active"] is None:
+                properties["active"] = True
             rows.append({"id": properties.pop("id"), **_split(properties, remove_missing)})
     return rows
 

@@ -676,4 +676,7 @@ def test_load_keeps_what_its_source_does_not_say(graph: Graph) -> None:
         {"active", "clozes", "wh_questions"},
     )
     assert rows(graph, in_graph) == [([], [], None, [], True)]
-    assert graph_state(graph) not in (before, changed)
+    removed = graph_state(graph)
+    assert removed not in (before, changed)
+    report = ingest.load(graph, facts_alone, remove_missing=True)
+    assert (report.changed, graph_state(graph)) == (Counter(), removed)
