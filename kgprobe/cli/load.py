@@ -109,6 +109,10 @@ def _command(name: str) -> click.Command:
                 raise click.UsageError("--finish-import has no effect with --bulk and --bulk-files. Leave out one.")
             _finish_import(finish_import, graph)
             return
+        if remove_missing and (bulk or bulk_files is not None):
+            raise click.UsageError(
+                "--remove-missing has no effect with --bulk and --bulk-files: an import needs an empty graph."
+            )
         source = open_source(name, **given)
         with _problems(rejected) as on_problem:
             report = _load(source, graph, bulk, bulk_files, strict, remove_missing, on_problem)

@@ -156,6 +156,8 @@ def test_import_files_are_written_and_the_command_is_told(tmp_path: Path, home: 
     assert (again.returncode, again.stdout) == (2, "")
     assert f"--bulk-files is {files}, which exists" in again.stderr
     # A graph that was not imported from them is not finished.
+    kept = kgprobe(*given, "--bulk-files", str(files), "--remove-missing", **home)
+    assert (kept.returncode, "--remove-missing has no effect with --bulk" in " ".join(kept.stderr.split())) == (2, True)
     wrong = kgprobe(*given, "--finish-import", str(files), **home)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "--graph was not imported from the files in" in wrong.stderr
