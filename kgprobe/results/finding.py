@@ -103,6 +103,7 @@ class Finding(Result):
         over_graph: estimated rates over the whole graph; None where inclusion probabilities are unknown.
         outdated: answers that were right at an earlier date.
         whole: expected facts and shares known by type, for the first bar and the map of a page; None if not computed.
+        notes: sentences on the facts that came after a run's start, and on its lost facts.
     """
 
     about: About
@@ -123,6 +124,7 @@ class Finding(Result):
     outdated: OutdatedAnswers = NO_OUTDATED
     whole: BelievedGraph | None = None
     label: str = ""
+    notes: Sequence[str] = ()
 
     @property
     def columns(self) -> Sequence[str]:
@@ -156,7 +158,7 @@ class Finding(Result):
         if self.over_graph is None:
             text = f"{self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
         else:
-            text = f"{self.over_graph.overall.right} of the graph's {counted(self.over_graph.facts, 'fact')}"
+            text = f"{self.over_graph.overall.right} of {self.over_graph.scope}"
         return f"{self.about.called} knows {text}"
 
     @property
@@ -258,6 +260,7 @@ class Finding(Result):
             "headline_details": measure and measure.details,
             "headline_measure": lead and flat_row(lead),
             "caveat": self.about.caveat,
+            "notes": list(self.notes),
             "facts_asked": self.overall.facts,
             "questions": self.asked,
             **flat_row(rates),
@@ -575,6 +578,7 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     # The name of a measurement repeats the model.
     name = about.called if about.rounds is None else about.name
     yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
+    yield from finding.notes
     if about.caveat is not None and finding.over_graph is not None:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:
