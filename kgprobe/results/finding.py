@@ -103,7 +103,6 @@ class Finding(Result):
         over_graph: estimated rates over the whole graph; None where inclusion probabilities are unknown.
         outdated: answers that were right at an earlier date.
         whole: expected facts and shares known by type, for the first bar and the map of a page; None if not computed.
-        notes: sentences on the facts that came after a run's start, and on its lost facts.
     """
 
     about: About
@@ -124,7 +123,6 @@ class Finding(Result):
     outdated: OutdatedAnswers = NO_OUTDATED
     whole: BelievedGraph | None = None
     label: str = ""
-    notes: Sequence[str] = ()
 
     @property
     def columns(self) -> Sequence[str]:
@@ -260,7 +258,6 @@ class Finding(Result):
             "headline_details": measure and measure.details,
             "headline_measure": lead and flat_row(lead),
             "caveat": self.about.caveat,
-            "notes": list(self.notes),
             "facts_asked": self.overall.facts,
             "questions": self.asked,
             **flat_row(rates),
@@ -579,8 +576,7 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     # The name of a measurement repeats the model.
     name = about.called if about.rounds is None else about.name
-    yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
-    yield from finding.notes
+    yield from (f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}", *about.notes)
     if about.caveat is not None and finding.over_graph is not None:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:

@@ -228,14 +228,14 @@ def frame_notes(graph: Graph, run: Row, frame: Frame | None = None) -> list[str]
     notes = [frame.note] if frame.note else []
     if frame.lost:
         draws = chain.from_iterable(read_rounds(run_folder(run) / FILE, counted_answers(run)))
-        asked = {draw.fact: (draw.subject, draw.relation) for draw in draws}
-        gone = [asked[fact] for fact, at in zip(asked, frame.facts.positions(list(asked)), strict=True) if at < 0]
-        if gone:
-            notes.append(f"Answers about lost facts do not count: {_named_facts(graph, gone)}.")
+        ends = {draw.fact: (draw.subject, draw.relation) for draw in draws}
+        lost = [ends[fact] for fact, at in zip(ends, frame.facts.positions(list(ends)), strict=True) if at < 0]
+        if lost:
+            notes.append(f"Answers about lost facts do not count: {_fact_names(graph, lost)}.")
     return notes
 
 
-def _named_facts(graph: Graph, facts: Sequence[tuple[str, str]]) -> str:
+def _fact_names(graph: Graph, facts: Sequence[tuple[str, str]]) -> str:
     """Return the subjects and relations of the first facts, and the number of the others."""
     shown = facts[:_NAMED]
     labels = column_by("id", "label", graph.read("sample/labels", ids=sorted({subject for subject, _ in shown})))

@@ -403,8 +403,9 @@ class Run(StoredAnswers):
         # The asked facts have their years from the source that was chosen for the graph.
         source = None if rates is None else rates.year_source
         years = self.year_relation if source is None else source.relation
-        finding = make_finding(self.graph, self.about, self._answers(), over_graph=rates, year_relation=years)
-        return replace(finding, notes=frame_notes(self.graph, self.properties) if rates is None else rates.notes)
+        notes = frame_notes(self.graph, self.properties) if rates is None else rates.notes
+        about = replace(self.about, notes=notes)
+        return make_finding(self.graph, about, self._answers(), over_graph=rates, year_relation=years)
 
 
 def _share_right(answers: CollectedAnswers) -> str:
