@@ -82,10 +82,8 @@ class GraphRates(Result):
     def summary(self) -> str:
         """Return the share with its interval, and the equivalent number of uniformly drawn answers."""
         share, expected = self.overall.right, self.overall.expected
-        text = (
-            f"{self.model} knows {share} of this graph's {counted(self.facts, 'fact')}, estimated from"
-            f" {counted(self.answers, 'answer')}"
-        )
+        facts = f"this graph's {counted(self.facts, 'fact')} that can be asked"
+        text = f"{self.model} is right on {share} of {facts}, estimated from {counted(self.answers, 'answer')}"
         if expected is None:
             return f"{text}, without predictions."
         text += f"; {expected:.0%} was predicted."
@@ -187,14 +185,16 @@ def estimate_run(
     overall = rates.rate()
     if overall is None:
         return None
+    unaskable = learning.beliefs.unaskable
+    askable = len(facts) - int(unaskable.sum())
     return GraphRates(
         run=properties,
         predictors=predictors,
-        facts=len(facts),
+        facts=askable,
         answers=learning.answers,
         drawn=rates.draws,
-        overall=group_rate("all", None, "all facts", len(facts), overall),
-        groupings=group_rates(graph, facts, year_relation, rates) if groups else [],
+        overall=group_rate("all", None, "all facts", askable, overall),
+        groupings=group_rates(graph, facts, year_relation, rates, unaskable) if groups else [],
     )
 
 

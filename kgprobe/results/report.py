@@ -20,7 +20,6 @@ from kgprobe.results.finding import Finding, ranked_relations, unknown_count
 from kgprobe.results.finding_page import (
     finding_lead,
     finding_sections,
-    finding_title,
     first_sections,
     map_sections,
     matrix_section,
@@ -189,14 +188,14 @@ def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:
         models = list(dict.fromkeys(model_name(result.config.judge.answers_of) for result in judged))
         return f"Judged answers of {' and '.join(models)} on a whole graph"
     if len(findings) == 1:
-        return finding_title(findings[0])
+        return findings[0].share_known
     titles = [_labelled_title(finding) for finding in findings[:_IN_TITLE]]
     return f"{'; '.join(titles)}{'; …' if len(findings) > _IN_TITLE else ''}"
 
 
 def _labelled_title(finding: Finding) -> str:
     """Return the title of a finding with its label in place of its model."""
-    return finding.label + finding_title(finding).removeprefix(finding.about.called)
+    return finding.label + finding.share_known.removeprefix(finding.about.called)
 
 
 @dataclass(slots=True)
@@ -334,7 +333,8 @@ def _lead_of(finding: Finding) -> str:
     least = ranked_relations(finding).least_text
     parts = [unknown_count(finding), least[:1].lower() + least[1:]]
     measure = finding.measure
-    parts.append(f"{finding.overall.win_rate} known" if measure is None else f"{measure} ({measure.details})")
+    known = f"{finding.share} of {finding.share_of} known"
+    parts.append(known if measure is None else f"{measure} ({measure.details})")
     return f"{finding.label}: {'; '.join(filter(None, parts))}."
 
 
