@@ -354,7 +354,7 @@ def make_finding(
     _add_asks(facts, answers)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
-    unknown, known = _by_certainty(facts, words)
+    unknown, known = by_certainty(facts)
     whole = None
     if not isinstance(graph, DatasetFacts):
         # Only a run with an estimate says something about the other facts.
@@ -435,12 +435,14 @@ def _add_asks(facts: pd.DataFrame, answers: CollectedAnswers) -> None:
     facts[columns] = pd.DataFrame(asks, index=facts.index, columns=columns, dtype=object)
 
 
-def _by_certainty(facts: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def by_certainty(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return unknown and known facts, those that are sure first, then by their credible interval."""
+    words = list(map(BeliefWord, facts["belief"]))
     ranked = facts.assign(leans=[not word.is_sure for word in words])
-    is_known = np.array([word.is_known for word in words])
-    unknown = ranked[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
-    return unknown, ranked[is_known].sort_values(["leans", "high", "fact"])
+    is_known = np.array([word.is_known for word in words], dtype=bool)
+    unknown = ranked[~is_known].sort_values(["leans", "known_high", "fact"])
+    known = ranked[is_known].sort_values(["leans", "known_low", "fact"], ascending=[True, False, True])
+    return unknown, known
 
 
 def _groupings(
