@@ -11,7 +11,7 @@ import pandas as pd
 
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import ENOUGH
-from kgprobe.beliefs.group_rates import GroupRates
+from kgprobe.beliefs.group_rates import Grouping, GroupRates
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.dates import day_text
 from kgprobe.report.dotted_map import dotted_map
@@ -105,18 +105,18 @@ def bar_of(finding: Finding) -> list[BarPart]:
     With an estimate over the graph, the known parts together are its share of the facts.
     """
     known, unknown = _EXPECTED_WORDS
-    counts = {word.value: finding.believed[word] for word in BeliefWord if word.is_known}
+    counts: dict[str, float] = {word.value: finding.believed[word] for word in BeliefWord if word.is_known}
     if finding.over_graph is not None:
         unasked = max(0, finding.over_graph.facts - sum(finding.believed.values()))
-        expected = round(finding.share.value * finding.over_graph.facts) - sum(counts.values())
-        counts[known] = min(max(0, expected), unasked)
+        expected = finding.share.value * finding.over_graph.facts - sum(counts.values())
+        counts[known] = min(max(0.0, expected), unasked)
         counts[unknown] = unasked - counts[known]
     counts |= {word.value: finding.believed[word] for word in BeliefWord if not word.is_known}
     total, of = sum(counts.values()), finding.label or finding.about.name
     parts = []
     for word, count in counts.items():
         if count:
-            parts.append(BarPart(of, word, count, count / total, word not in _EXPECTED_WORDS))
+            parts.append(BarPart(of, word, round(count), count / total, word not in _EXPECTED_WORDS))
     return parts
 
 
@@ -282,8 +282,8 @@ class YearShare(ResultRow):
 
 
 def _years(finding: Finding) -> Iterator[Section]:
-    over_graph = () if finding.over_graph is None else finding.over_graph.groupings
-    groups = next((grouping.groups for grouping in (*over_graph, *finding.groupings) if grouping.by == "year"), ())
+    groupings: list[Grouping[Any]] = [] if finding.over_graph is None else [*finding.over_graph.groupings]
+    groups = next((each.groups for each in (*groupings, *finding.groupings) if each.by == "year"), ())
     if len(groups) < 2:
         return
     years, of_asked = [], any(isinstance(group, GroupRates) for group in groups)
