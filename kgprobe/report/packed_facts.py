@@ -151,10 +151,10 @@ class _Packer:
 
     def _add_links(self, number: int, result: ResultFacts) -> None:
         """Add the links between types of the result with this number."""
-        for subject_type, relation, object_type, facts, asked, known, estimated in result.links:
+        for subject_type, relation, object_type, *counts, known, estimated in result.links:
             names = list(map(self._text, (subject_type, relation, object_type)))
             share = -1 if known is None else round(1000 * known)
-            self._links.append((number, names, [facts, asked, share, int(estimated)]))
+            self._links.append((number, names, [*counts, share, int(estimated)]))
 
     def _renumber(self, moved: Mapping[int, int], ranks: Mapping[int, int]) -> None:
         """Replace the numbers of texts and entities in all columns by their final ones."""

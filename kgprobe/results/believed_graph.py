@@ -172,7 +172,7 @@ def _links(
             if rate is not None and rate.labelled >= ENOUGH:
                 known, estimated = rate.value, True
         name = names[facts.columns.relation_ids[relation]]
-        links.append(TypeLink(labels[subject], name, labels[object_], row.facts, row.asked, known, estimated))
+        links.append(TypeLink(labels[subject], name, labels[object_], row.facts, row.answered, known, estimated))
     return links
 
 
@@ -199,14 +199,14 @@ class _LinkCounts:
     """Numbers of facts, asked facts, answers, and asked facts with mostly right answers."""
 
     facts: int
-    asked: int
+    answered: int
     answers: int
     right: int
 
     @property
     def known(self) -> float | None:
         """The share of the asked facts that are known; None if none was asked."""
-        return self.right / self.asked if self.asked else None
+        return self.right / self.answered if self.answered else None
 
 
 def _expected(facts: AskableFacts, positions: Int64s, names: Mapping[str, str], known: Floats) -> pd.DataFrame:
@@ -249,7 +249,7 @@ def graph_of_asked(graph: Graph, asked: pd.DataFrame) -> BelievedGraph:
     )
     links = []
     for (subject, relation, object_), row in _most(triples):
-        links.append(TypeLink(subject, relation, object_, row.facts, row.asked, row.known, estimated=False))
+        links.append(TypeLink(subject, relation, object_, row.facts, row.answered, row.known, estimated=False))
     return BelievedGraph(links, types)
 
 

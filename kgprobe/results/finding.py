@@ -4,20 +4,17 @@ docs/methods/findings.md. Metrics count a fact's own answers only. In a run, ans
 probability of knowing a fact, by which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain, compress
+from itertools import chain
 from operator import itemgetter
 from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.errors import KgprobeError
@@ -27,13 +24,13 @@ from kgprobe.results.about import About
 from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
+from kgprobe.results.ranked_relations import RankedRelations, rank_relations
 from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted
-from kgprobe.stats.holm import holm_levels
 from kgprobe.stats.proportions import CONFIDENCE, Share, against_guessing, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
 
@@ -45,9 +42,6 @@ FACT_COLUMNS = (
 )
 ASK_COLUMNS = Ask._fields
 
-# A relation with fewer facts, or with a wider interval, is not ranked.
-_LEAST, _WIDEST = 5, 0.5
-_RELATIONS = 3
 # Kinds of groups whose bounds depend on the facts.
 _OWN_BOUNDS = ("popularity", "year")
 # Facts in a summary, and characters of a question that are always shown.
@@ -171,6 +165,16 @@ class Finding(Result):
         return text + against_guessing(self.share, self.guessed)
 
     @property
+    def ranked_relations(self) -> RankedRelations:
+        """The relations that are known least and best: over the graph where rates can be estimated, else as asked."""
+        groupings: Sequence[Grouping[Any]] = self.groupings
+        facts = self.overall.facts
+        if self.over_graph is not None:
+            groupings, facts = self.over_graph.groupings, self.over_graph.facts
+        by_relation = (grouping for grouping in groupings if grouping.by == "relation")
+        return rank_relations(next(by_relation, Grouping("relation", (), 0)), self.share.value, facts)
+
+    @property
     def scope(self) -> str:
         """The numbers of questions and facts, in words."""
         return f"{counted(self.asked, 'question')} about {counted(self.overall.facts, 'fact')}"
@@ -229,7 +233,7 @@ class Finding(Result):
 
     def _without_estimate(self) -> Iterator[Grouping[GroupRates]]:
         """Yield the groupings of asked facts with their groups that have no rate over the graph."""
-        estimated: Sequence[Grouping[GroupRate]] = () if self.over_graph is None else self.over_graph.groupings
+        estimated: Sequence[Grouping[Any]] = () if self.over_graph is None else self.over_graph.groupings
         ids = {grouping.by: {group.group for group in grouping.groups} for grouping in estimated}
         for grouping in self.groupings:
             # Thirds and decades of the asked facts are others than those of the graph.
@@ -512,94 +516,6 @@ def unknown_count(finding: Finding) -> str:
     return f"{leaning:,} of {facts} asked {was} not answered right more often than wrong; none is surely unknown yet"
 
 
-@dataclass(frozen=True, slots=True)
-class RankedRelations:
-    """The relations that the model knows significantly worse or better than all facts.
-
-    Attributes:
-        least: at most three, the least known first; empty if the ranked relations have fewer than half of the facts.
-        best: the same, the best known first.
-        ranked: number of relations with a rate: over the graph those with a narrow interval, else those with at least
-            five asked facts.
-        relations: number of all relations.
-    """
-
-    least: Sequence[GroupRates | GroupRate]
-    best: Sequence[GroupRates | GroupRate]
-    ranked: int
-    relations: int
-
-    @property
-    def of(self) -> str:
-        """The number of ranked relations, and of all if these are more."""
-        return f"{self.ranked:,}" if self.ranked == self.relations else f"{self.ranked:,} of {self.relations:,}"
-
-    @property
-    def least_text(self) -> str:
-        """The least known relations in words; empty without any."""
-        return self._text("Least", self.least)
-
-    @property
-    def best_text(self) -> str:
-        """The best known relations in words; empty without any."""
-        return self._text("Best", self.best)
-
-    def _text(self, title: str, groups: Sequence[GroupRates | GroupRate]) -> str:
-        return f"{title} known of {self.of} relations: {', '.join(map(_rate_text, groups))}" if groups else ""
-
-
-def ranked_relations(finding: Finding) -> RankedRelations:
-    """Return the relations that are known least and best: over the graph where rates can be estimated, else as asked.
-
-    A relation differs from all facts if the interval of its rate, at Holm's level for all ranked relations, does not
-    contain their rate.
-    """
-    whole = finding.share.value
-    facts = finding.overall.facts if finding.over_graph is None else finding.over_graph.facts
-    grouping = relation_grouping(finding)
-    groups = sorted(filter(_is_ranked, grouping.groups), key=lambda group: (rate_of(group).value, group.name))
-    least: list[Any] = []
-    best: list[Any] = []
-    if groups and 2 * sum(group.facts for group in groups) >= facts:
-        p_values = np.array([_p_value(rate_of(group), whole) for group in groups])
-        differs = p_values < holm_levels(p_values, 1 - CONFIDENCE)
-        least = [group for group in compress(groups, differs) if rate_of(group).value < whole]
-        best = [group for group in compress(groups[::-1], differs[::-1]) if rate_of(group).value > whole]
-    return RankedRelations(least[:_RELATIONS], best[:_RELATIONS], len(groups), len(grouping.groups) + grouping.left_out)
-
-
-def _p_value(rate: Share, whole: float) -> float:
-    """Return the two-sided p-value of a rate against that of all facts, by the reach of its interval towards it."""
-    reach = rate.high - rate.value if rate.value < whole else rate.value - rate.low
-    if reach <= 0:
-        return float(rate.value == whole)
-    return math.erfc(abs(rate.value - whole) / reach * -special.ndtri((1 - CONFIDENCE) / 2) / math.sqrt(2))
-
-
-def rate_of(group: GroupRates | GroupRate) -> Share:
-    """Return the share of a group that is known."""
-    return group.win_rate if isinstance(group, GroupRates) else group.right
-
-
-def relation_grouping(finding: Finding) -> Grouping[Any]:
-    """Return the relations over the graph, where they can be estimated, else those of the facts asked."""
-    groupings: Sequence[Grouping[Any]] = (
-        finding.groupings if finding.over_graph is None else finding.over_graph.groupings
-    )
-    return next((grouping for grouping in groupings if grouping.by == "relation"), Grouping("relation", (), 0))
-
-
-def _is_ranked(group: GroupRates | GroupRate) -> bool:
-    """Return whether a relation has enough facts, or a narrow interval."""
-    return group.facts >= _LEAST if isinstance(group, GroupRates) else group.width <= _WIDEST
-
-
-def _rate_text(group: GroupRates | GroupRate) -> str:
-    if isinstance(group, GroupRates):
-        return f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
-    return f"{group.name} {group.right}"
-
-
 def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     # The name of a measurement repeats the model.
@@ -607,7 +523,7 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
     if about.caveat is not None and finding.over_graph is None:
         yield about.caveat
-    ranked = ranked_relations(finding)
+    ranked = finding.ranked_relations
     yield from filter(None, (ranked.least_text, ranked.best_text))
     for fact in (*finding.unknown[:_FACTS], *finding.known[: _FACTS - 1]):
         yield _shortened(fact, width)

@@ -17,14 +17,8 @@ from kgprobe.dates import day_text
 from kgprobe.report.dotted_map import dotted_map
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
-from kgprobe.results.finding import (
-    FACT_COLUMNS,
-    Finding,
-    RankedRelations,
-    ranked_relations,
-    rate_of,
-    unknown_count,
-)
+from kgprobe.results.finding import FACT_COLUMNS, Finding, unknown_count
+from kgprobe.results.ranked_relations import RankedRelations, rate_of
 from kgprobe.results.result import write_result_files
 from kgprobe.running.measurement import NO_DATE
 from kgprobe.sampling.outdated import OutdatedAnswers
@@ -131,7 +125,7 @@ def first_sections(findings: Sequence[Finding]) -> list[Section]:
         )
     sections = [Section("whole", values={"bars": bars}, notes=notes)]
     if len(findings) == 1:
-        ranked = ranked_relations(findings[0])
+        ranked = findings[0].ranked_relations
         if ranked.least:
             # Rates over the graph have no caveat.
             caveats = _caveat(findings[0]) if isinstance(ranked.least[0], GroupRates) else []
@@ -182,7 +176,7 @@ def finding_lead(finding: Finding) -> list[str]:
     lead = [f"{finding.headline}."]
     if finding.measure is not None:
         lead.append(f"{finding.measure.details.capitalize()}.")
-    ranked = ranked_relations(finding)
+    ranked = finding.ranked_relations
     texts = [f"{text}." for text in (ranked.least_text, ranked.best_text) if text]
     if texts:
         lead.append(" ".join(texts))

@@ -16,7 +16,7 @@ from kgprobe.models.spec_forms import model_name
 from kgprobe.report.page import Section, table_section, tables_html, write_page
 from kgprobe.results.answers import Stored, answers_of
 from kgprobe.results.comparison import Comparison, compare_results
-from kgprobe.results.finding import Finding, ranked_relations, unknown_count
+from kgprobe.results.finding import Finding, unknown_count
 from kgprobe.results.finding_page import (
     finding_lead,
     finding_sections,
@@ -330,7 +330,7 @@ def _find_suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
 
 def _lead_of(finding: Finding) -> str:
     """Return one sentence on a result: unknown facts, then the share that is known."""
-    least = ranked_relations(finding).least_text
+    least = finding.ranked_relations.least_text
     parts = [unknown_count(finding), least[:1].lower() + least[1:]]
     measure = finding.measure
     known = f"{finding.share} of {finding.share_of} known"

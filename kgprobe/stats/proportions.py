@@ -98,7 +98,7 @@ def mean_of_shares(first: Share, second: Share) -> Share:
     """Return the mean of two independent shares, with an interval from theirs (square and add: Newcombe, 1998).
 
     >>> print(mean_of_shares(share(3, 4), share(1, 4)))
-    50% [18, 82]
+    50% [25, 75]
     """
     low = math.hypot(first.value - first.low, second.value - second.low) / 2
     high = math.hypot(first.high - first.value, second.high - second.value) / 2

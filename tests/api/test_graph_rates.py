@@ -36,7 +36,7 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     assert found.summary().startswith(f"tiny is right on {found.overall.right} of this graph's {found.facts} facts")
     # Its facts were drawn uniformly, and are few: it is the interval of the plain share, and no prediction is used.
     assert found.run["sampling"] == "uniform"
-    assert found.summary().endswith(" facts, estimated from 64 answers, without predictions.")
+    assert found.summary().endswith(" facts that can be asked, estimated from 64 answers, without predictions.")
     assert (found.uniform_answers, found.overall.expected) == (64, None)
     assert all("expected" not in row for table in found.tables() for row in table.rows)
     assert found.to_dict()["rates"] == found.rows()
