@@ -152,9 +152,7 @@ class Finding(Result):
     @property
     def share_of(self) -> str:
         """The facts that ``share`` is of, in words."""
-        if self.over_graph is None:
-            return f"the {counted(self.overall.facts, 'fact')} asked"
-        return f"the graph's {counted(self.over_graph.facts, 'fact')} that can be asked"
+        return f"the {counted(self.overall.facts, 'fact')} asked" if self.over_graph is None else self.over_graph.scope
 
     @property
     def share_known(self) -> str:
@@ -520,7 +518,7 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     # The name of a measurement repeats the model.
     name = about.called if about.rounds is None else about.name
-    yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
+    yield from (f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}", *about.notes)
     if about.caveat is not None and finding.over_graph is None:
         yield about.caveat
     ranked = finding.ranked_relations
