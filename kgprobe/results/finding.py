@@ -30,6 +30,7 @@ from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
+from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
@@ -574,8 +575,7 @@ def _rate_text(group: GroupRates | GroupRate) -> str:
 
 def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
-    # The name of a measurement repeats the model.
-    name = about.called if about.rounds is None else about.name
+    name = given_name(about.name) or about.called
     yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
     if about.caveat is not None and finding.over_graph is not None:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"

@@ -20,7 +20,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import read_json
 from kgprobe.graph.reversal import asked_by
 from kgprobe.graph.state import graph_name
-from kgprobe.models.spec_forms import model_name
+from kgprobe.models.spec_forms import model_names
 from kgprobe.probes.questions.options import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.report.page import Section, settings_section, table_section, write_page
@@ -304,8 +304,9 @@ def _placed(results: Sequence[StoredRates]) -> dict[tuple[str, str, str], Stored
         ArgumentError: two results belong to one cell.
     """
     placed: dict[tuple[str, str, str], StoredRates] = {}
-    for result in results:
-        key = model_name(result.answered.model), result.graph, result.setting
+    models = model_names([result.answered.model for result in results])
+    for model, result in zip(models, results, strict=True):
+        key = model, result.graph, result.setting
         if key in placed:
             folders = f"{placed[key].folder.name} and {result.folder.name}"
             raise ArgumentError(
