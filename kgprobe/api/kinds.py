@@ -195,8 +195,8 @@ def _labels(folder: Path) -> Description:
     config = read_settings(folder)
     ways = read_statistics(folder).ways
     rates = [f"{way.way.replace('_', ' ')} {way.right}" for way in ways if way.right is not None]
-    asked = f"{counted(max(way.facts for way in ways), 'asked fact')}; " if ways else ""
-    headline = f"{asked}right by {', '.join(rates)}" if rates else f"labelled by {', '.join(config['ways'])}"
+    facts = f"{counted(max(way.facts for way in ways), 'asked fact')}; " if ways else ""
+    headline = f"{facts}right by {', '.join(rates)}" if rates else f"labelled by {', '.join(config['ways'])}"
     names = chain.from_iterable(config.get("measurements", {}).values())
     uses = [home() / "probes" / str(name) for name in names]
     if config.get("judge"):

@@ -146,5 +146,5 @@ def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
 
 def measurement_name(probe: str, config: Mapping[str, Any]) -> str:
     """Return the name of a measurement's folder, from its model and probe, and a digest of its settings."""
-    asked = asked_by(probe, config["reversed"]).replace(" ", "-")
-    return f"{short_name(str(config['described']['model']))}-{asked}-{digest_of(config)}"
+    probe_slug = asked_by(probe, config["reversed"]).replace(" ", "-")
+    return f"{short_name(str(config['described']['model']))}-{probe_slug}-{digest_of(config)}"
