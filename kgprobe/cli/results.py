@@ -22,9 +22,10 @@ from kgprobe.cli.options import (
     open_graph,
     year_relation_option,
 )
-from kgprobe.cli.rendering import open_in_browser, render, render_rows
+from kgprobe.cli.rendering import open_in_browser, render, render_rows, show_tables
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.progress import waiting
+from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # Kinds of which the graph has a part.
 _IN_GRAPH = (RUN, JUDGED_GRAPH)
+# Facts in a list on the terminal.
+_SHOWN_FACTS = 50
 _open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open the page in the web browser.")
 
 
@@ -116,6 +119,17 @@ _kind_option = cloup.option(
 @cloup.option("--csv", type=FILE, metavar="FILE", help="Write the rows as CSV, with one row for each fact if it has.")
 @_open_option
 @cloup.option_group(
+    "Facts",
+    cloup.option("--unknown", is_flag=True, help="List the facts that the model does not know, the surest first."),
+    cloup.option("--known", is_flag=True, help="List the facts that the model knows, the surest first."),
+    cloup.option(
+        "--about",
+        multiple=True,
+        metavar="ENTITY",
+        help="List the facts about this entity only, given by id or name; repeatable.",
+    ),
+)
+@cloup.option_group(
     "Rates by group",
     cloup.option(
         "--by",
@@ -146,6 +160,9 @@ def show(
     full: bool,
     csv: Path | None,
     in_browser: bool,
+    unknown: bool,
+    known: bool,
+    about: tuple[str, ...],
     graph: str | None,
     as_json: bool,
     **grouping: Any,
@@ -156,17 +173,25 @@ def show(
     print their tables. --full prints every table. A model's spec, such as hf:./tuned, stands for its newest
     measurement.
 
+    --unknown, --known and --about list asked facts in place of the summary, a row for each: the probability that the
+    model knows the fact with its 90% interval, and the right ones of its answers.
+
     --by prints rates of groups in place of the summary: all groups of a kind, for one or several runs and measurements.
     A model wins a fact with more right answers than wrong ones, and has zero sense of a fact that it never answered
     right. GRAPH=NAME names the graph of a result, for a table of models by graphs.
 
     \b
     kgprobe show my-run --open
+    kgprobe show my-run --unknown
+    kgprobe show my-run --known --about France --csv facts.csv
     kgprobe show my-labels --csv labels.csv
     kgprobe show gpt2-films llama-films --by year
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
     """  # noqa: D301
+    lists_facts = unknown or known or bool(about)
     if any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
+        if lists_facts:
+            raise click.UsageError("--unknown, --known and --about list facts, without groups or GRAPH=NAME.")
         table = _rates(names, kind, graph, grouping)
         page = table.page()
         if csv is not None:
@@ -176,10 +201,18 @@ def show(
         if in_browser:
             open_in_browser(page)
         return
+    if csv is not None and len(names) > 1:
+        raise click.UsageError("--csv writes the rows of one result; give one NAME.")
+    if lists_facts and in_browser:
+        raise click.UsageError("--open opens the page of a result; leave out --unknown, --known and --about.")
     with _found(names, kind, graph) as (entries, connection):
         for each in entries:
             with waiting("Reading results"):
                 opened = each.kind.opens(each.folder, connection)
+            if lists_facts:
+                is_known = None if unknown == known else known
+                _list_facts(each, opened, is_known, about, as_json=as_json, csv=csv, full=full)
+                continue
             _show_one(each, opened, as_json=as_json, full=full, graph=graph, csv=csv, in_browser=in_browser)
 
 
@@ -307,6 +340,43 @@ def _show_one(
         if page is None:
             raise click.UsageError(f"{entry} has no page to open.")
         open_in_browser(page)
+
+
+def _list_facts(
+    entry: "Found",
+    opened: "Opened",
+    is_known: bool | None,
+    about: Sequence[str],
+    *,
+    as_json: bool,
+    csv: Path | None,
+    full: bool,
+) -> None:
+    """Print facts of a run or measurement, and write them as CSV.
+
+    Raises:
+        UsageError: it is of another kind.
+    """
+    from kgprobe.results.measurement import Measurement, Run
+
+    if not isinstance(opened, (Measurement, Run)):
+        raise click.UsageError(
+            "--unknown, --known and --about list the facts of runs and measurements;"
+            f" {entry.name} is a {entry.kind.name}."
+        )
+    with waiting("Reading the answers"):
+        listed = opened.facts(known=is_known, about=about)
+        if csv is not None:
+            _write_csv(listed.to_frame(), csv)
+    if as_json:
+        render_rows(listed, as_json)
+        return
+    show_tables(listed.tables(None if full else _SHOWN_FACTS), lined=False)
+    click.echo(visible(listed.summary()))
+    if len(listed.facts) > _SHOWN_FACTS and not full:
+        click.echo(f"The first {_SHOWN_FACTS} are shown: --full shows all, --csv FILE writes all.")
+    if csv is not None:
+        click.echo(f"Data: {csv}")
 
 
 def _write_csv(frame: Any, path: Path) -> None:

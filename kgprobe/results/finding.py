@@ -156,7 +156,7 @@ class Finding(Result):
         if self.over_graph is None:
             text = f"{self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
         else:
-            text = f"{self.over_graph.overall.right} of the graph's {counted(self.over_graph.facts, 'fact')}"
+            text = f"{self.over_graph.overall.right} of {self.over_graph.scope}"
         return f"{self.about.called} knows {text}"
 
     @property
@@ -322,7 +322,7 @@ def make_finding(
     _add_asks(facts, answers)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
-    unknown, known = _by_certainty(facts, words)
+    unknown, known = by_certainty(facts)
     chances, generic = answers.chances, about.described.get("generic", ())
     return Finding(
         about=about,
@@ -406,12 +406,14 @@ def _add_asks(facts: pd.DataFrame, answers: CollectedAnswers) -> None:
     facts[columns] = pd.DataFrame(asks, index=facts.index, columns=columns, dtype=object)
 
 
-def _by_certainty(facts: pd.DataFrame, words: Sequence[BeliefWord]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def by_certainty(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return unknown and known facts, those that are sure first, then by their credible interval."""
+    words = list(map(BeliefWord, facts["belief"]))
     ranked = facts.assign(leans=[not word.is_sure for word in words])
-    is_known = np.array([word.is_known for word in words])
-    unknown = ranked[~is_known].sort_values(["leans", "low", "fact"], ascending=[True, False, True])
-    return unknown, ranked[is_known].sort_values(["leans", "high", "fact"])
+    is_known = np.array([word.is_known for word in words], dtype=bool)
+    unknown = ranked[~is_known].sort_values(["leans", "known_high", "fact"])
+    known = ranked[is_known].sort_values(["leans", "known_low", "fact"], ascending=[True, False, True])
+    return unknown, known
 
 
 def _groupings(
@@ -574,7 +576,7 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     # The name of a measurement repeats the model.
     name = about.called if about.rounds is None else about.name
-    yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
+    yield from (f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}", *about.notes)
     if about.caveat is not None and finding.over_graph is not None:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:

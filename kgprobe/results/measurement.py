@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kgprobe.arguments import several
 from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder
 from kgprobe.graph.client import Graph, Row
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgprobe.results.about import About
+    from kgprobe.results.fact_list import FactList
     from kgprobe.results.finding import Finding
 
 # Words for questions that do not count.
@@ -99,6 +101,29 @@ class StoredAnswers:
 
     def finding(self) -> "Finding":
         """Return rates by relation, entity, type and year, the facts behind them, and the probe's tables."""
+        raise NotImplementedError
+
+    def facts(self, *, known: bool | None = None, about: Sequence[str] = ()) -> "FactList":
+        """Return the asked facts with the probability that the model knows them; one row for each fact.
+
+        >>> [row["subject_label"] for row in run.facts(known=False).rows()]  # doctest: +SKIP
+        ['South Africa', 'Zimbabwe']
+
+        Args:
+            known: False for the unknown facts, the surest first; True for the known ones; None for both, the least
+                known first.
+            about: entities, given by id or name, that are the subject or the object; empty for all.
+
+        Raises:
+            UnknownNameError: an entity is unknown.
+            KgprobeError: there are no answers, or no graph.
+        """
+        from kgprobe.results.fact_list import list_facts
+
+        return list_facts(self.about.name, self._facts(), self.graph, known=known, about=several("about", about))
+
+    def _facts(self) -> "pd.DataFrame":
+        """Return the facts of the finding."""
         raise NotImplementedError
 
     def page(self, finding: "Finding | None" = None) -> Path:
@@ -256,6 +281,9 @@ class Measurement(StoredAnswers):
         years = year_relation_id(self.graph, year_relation)
         return make_finding(self.graph, self.about, self._answers(), year_relation=years)
 
+    def _facts(self) -> "pd.DataFrame":
+        return self.finding().facts
+
     def export(self) -> list[Path]:
         """Write the probe's exports, such as every plausibility as Parquet; return their paths."""
         paths = [self.folder / name for name in self.kind.exports()]
@@ -331,6 +359,9 @@ class Run(StoredAnswers):
 
         return make_finding(self.graph, self.about, self._answers(), year_relation=self.year_relation).facts
 
+    def _facts(self) -> "pd.DataFrame":
+        return self.to_frame()
+
     def answers_frame(self) -> "pd.DataFrame":
         """Return one row for each question, in the order of asking, with right answer, prediction and verdict.
 
@@ -366,13 +397,15 @@ class Run(StoredAnswers):
             KgprobeError: the run has no answers yet.
         """
         from kgprobe.results.finding import make_finding
-        from kgprobe.results.graph_rates import estimate_run
+        from kgprobe.results.graph_rates import estimate_run, frame_notes
 
         rates = estimate_run(self.graph, self.name, year_relation=self.year_relation)
         # The asked facts have their years from the source that was chosen for the graph.
         source = None if rates is None else rates.year_source
         years = self.year_relation if source is None else source.relation
-        return make_finding(self.graph, self.about, self._answers(), over_graph=rates, year_relation=years)
+        notes = frame_notes(self.graph, self.properties) if rates is None else rates.notes
+        about = replace(self.about, notes=notes)
+        return make_finding(self.graph, about, self._answers(), over_graph=rates, year_relation=years)
 
 
 def _share_right(answers: CollectedAnswers) -> str:

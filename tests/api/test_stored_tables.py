@@ -1,7 +1,7 @@
 """Tables of stored results against their definition, read again from the stored lines."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ import pytest
 
 import kgprobe
 from kgprobe.beliefs.group_rates import SHOWN_GROUPS
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.results.group_table import group_by_popularity
+from kgprobe.results.measurement import Measurement, Run
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO
 from tests.cli.inprocess import run as cli
 from tests.cli.inprocess import succeed
@@ -70,6 +71,52 @@ def stored(measured: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> dict[s
 
 def cells_of(table: Any) -> dict[tuple[str, str], Any]:
     return {(cell.name, cell.column): cell for cell in table.cells}
+
+
+@pytest.mark.parametrize("name", ["yes-easy", "no-easy", "rated"])
+def test_listed_facts_equal_stored_lines(stored: dict[str, Path], example_graph: Graph, name: str) -> None:
+    right, wrong, subjects = Counter[str](), Counter[str](), {}
+    for line in (stored[name] / "outcomes.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        counts = {"right": right, "wrong": wrong}.get(row["verdict"])
+        if counts is not None:
+            counts[row["fact"]] += 1
+            subjects[row["fact"]] = row["subject"]
+    opened = kgprobe.open(stored[name], example_graph)
+    assert isinstance(opened, (Measurement, Run))
+    for known in (True, False):
+        listed = opened.facts(known=known)
+        assert {row.fact for row in listed.facts} == {fact for fact in subjects if (right[fact] > wrong[fact]) is known}
+        assert all((row.right, row.wrong) == (right[row.fact], wrong[row.fact]) for row in listed.facts)
+        ends = [row.known.low if known else -row.known.high for row in listed.facts]
+        assert ends == sorted(ends, reverse=True)
+    (subject,) = {row.subject for row in opened.facts().facts if row.fact == min(subjects)}
+    (label,) = {row.subject_label for row in opened.facts().facts if row.subject == subject}
+    about = opened.facts(about=[label.upper()])
+    assert {row.fact for row in about.facts} == {fact for fact in subjects if subjects[fact] == subject}
+    with pytest.raises(UnknownNameError, match="Narnia"):
+        opened.facts(about=["Narnia"])
+
+
+def test_show_unknown_prints_rows_and_plain_csv(stored: dict[str, Path], example_graph: Graph, tmp_path: Path) -> None:
+    where = {"KGPROBE_HOME": str(stored["home"]), **environment_of(example_graph.endpoint)}
+    shown = succeed("show", "no-easy", "--unknown", "--csv", str(tmp_path / "facts.csv"), **where)
+    unknown = kgprobe.open("no-easy", example_graph, kind="measurement").facts(known=False)
+    assert unknown.summary() in shown.stdout
+    assert "0 of 1" in shown.stdout
+    assert [
+        json.loads(line) for line in succeed("show", "no-easy", "--unknown", "--json", **where).stdout.splitlines()
+    ] == unknown.rows()
+    frame = pd.read_csv(tmp_path / "facts.csv")
+    assert list(frame["fact"]) == [row.fact for row in unknown.facts]
+    assert not frame.map(lambda cell: isinstance(cell, str) and cell[:1] in "[{").any(axis=None)
+    for wrong, fault in (
+        (["no-easy", "yes-easy", "--csv", "x.csv"], "one NAME"),
+        (["no-easy", "--unknown", "--by", "year"], "without groups"),
+        (["no-easy", "--unknown", "--open"], "leave out"),
+    ):
+        refused = cli("show", *wrong, **where)
+        assert (refused.returncode, fault in " ".join(refused.stderr.split())) == (2, True), refused.stderr
 
 
 def test_rate_table_equals_naive_rates(stored: dict[str, Path]) -> None:
