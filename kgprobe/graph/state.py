@@ -36,8 +36,17 @@ class _Load(msgspec.Struct, frozen=True):
 class _State(msgspec.Struct, frozen=True):
     """A text of :func:`graph_state`."""
 
-    uid: str | None
-    loads: list[_Load]
+    uid: str | None = None
+    loads: list[_Load] = []
+
+
+def state_uid(state: str) -> str | None:
+    """Return the id of the graph in a text of :func:`graph_state`.
+
+    Raises:
+        msgspec.DecodeError: the text is something else.
+    """
+    return msgspec.json.decode(state, type=_State).uid
 
 
 _KINDS = (("relation", "relations"), ("entity", "entities"), ("fact", "facts"))
