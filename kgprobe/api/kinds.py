@@ -4,8 +4,9 @@ The name of a result is the name of its folder in the kind's folder below ``KGPR
 with the run's number in its graph, which is not a part of the name.
 """
 
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -30,6 +31,7 @@ from kgprobe.api.rounds import open_run
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, read_json
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.config import read_label_config
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.sanitize import counted
@@ -94,7 +96,8 @@ class Kind:
 
     def has(self, folder: Path) -> bool:
         """Return True for a result in the kind's place; also for a damaged one, whose opening reports the damage."""
-        return folder.is_dir() and ((folder / CONFIG).exists() or self.holds(folder))
+        # Unlike Path.is_dir, this is False for a name that is too long.
+        return os.path.isdir(folder) and ((folder / CONFIG).exists() or self.holds(folder))
 
 
 class Summary(msgspec.Struct):
@@ -192,15 +195,15 @@ def _run(folder: Path) -> Description:
 def _labels(folder: Path) -> Description:
     from kgprobe.labelling.statistics import read_statistics
 
-    config = read_settings(folder)
+    config, _ = read_label_config(folder)
     ways = read_statistics(folder).ways
     rates = [f"{way.way.replace('_', ' ')} {way.right}" for way in ways if way.right is not None]
     facts = f"{counted(max(way.facts for way in ways), 'asked fact')}; " if ways else ""
     headline = f"{facts}right by {', '.join(rates)}" if rates else f"labelled by {', '.join(config['ways'])}"
-    names = chain.from_iterable(config.get("measurements", {}).values())
-    uses = [home() / "probes" / str(name) for name in names]
-    if config.get("judge"):
-        uses.append(home() / "judged" / str(config["judge"]["folder"]))
+    uses = [home() / "probes" / name for name in _texts(config.get("measurements"))]
+    judge = config.get("judge")
+    if isinstance(judge, Mapping):
+        uses += [home() / "judged" / name for name in _texts(judge.get("folder"))]
     return Description(headline, (str(config["model"]),), (str(config.get("graph", "")),), uses)
 
 
@@ -244,11 +247,17 @@ def _report(folder: Path) -> Description:
 
 def _folders(config: object) -> list[Path]:
     """Return the paths below kgprobe's own folder in settings."""
-    if isinstance(config, str):
-        path = Path(config)
-        return [path] if path.is_absolute() and path.is_relative_to(home()) else []
-    inner = config.values() if isinstance(config, Mapping) else config if isinstance(config, (list, tuple)) else ()
-    return list(chain.from_iterable(map(_folders, inner)))
+    paths = map(Path, _texts(config))
+    return [path for path in paths if path.is_absolute() and path.is_relative_to(home())]
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value, in its lists and mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple, Mapping)):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def run_name(folder: Path) -> str:
