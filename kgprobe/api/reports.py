@@ -52,7 +52,7 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> report = kgprobe.make_report([made])
     >>> report.title, len(report.facts_frame())
-    ('Gemma 3 270M knows ...% [..., ...] of the 4 facts asked', 4)
+    ('Gemma 3 270M ...% [..., ...] of the 4 facts asked; guessing ...', 4)
 
     Cost: reading all answers; a walk from each asked subject. Memory: the asked facts.
 

@@ -27,6 +27,7 @@ from tests.chromium import chromium, looking_at
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.models.tiny import byte_level, random_model
 from tests.probes.questions.answering import Answering
+from tests.report.page_numbers import numbers_apart, page_numbers
 from tests.written_source import WrittenSource
 
 if TYPE_CHECKING:
@@ -206,6 +207,14 @@ def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Re
     assert f"{right[False] / len(lines):.0%}" in cards
 
 
+def test_number_of_each_result_has_one_value(report: Report, together: Report) -> None:
+    assert numbers_apart(report.page().read_text(encoding="utf-8")) == {}
+    page = together.page().read_text(encoding="utf-8")
+    for finding in together.findings:
+        assert len(page_numbers(page, finding.label)["known"]) >= 3
+        assert numbers_apart(page, finding.label) == {}
+
+
 def test_outdated_answers_have_their_age(asked: Asked, report: Report) -> None:
     before = [
         line
@@ -268,10 +277,7 @@ def test_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path: P
     assert figures == kgprobe.open(tmp_path / "sweep").rows()
     beside = kgprobe.make_report([asked.chosen, sweep])
     assert len(beside.lead) == len(kgprobe.make_report([asked.chosen]).lead) + 1
-    assert (
-        beside.title
-        == f"one knows {beside.findings[0].overall.win_rate} of the {beside.findings[0].overall.facts} facts asked"
-    )
+    assert beside.title == beside.findings[0].share_known
 
 
 def test_latest_result_is_the_one_that_was_answered_last(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
