@@ -124,8 +124,8 @@ def compare(
     from kgprobe.api import comparing
 
     kinds = COMPARABLE if kind is None else [kind]
-    named = _name_newest(results, with_newest(results, kinds))
-    with _graph_of(named, kinds, graph) as connection, _read_models(named, kinds, connection) as (given, models):
+    newest = _name_newest(results, with_newest(results, kinds))
+    with _graph_of(newest, kinds, graph) as connection, _read_models(newest, kinds, connection) as (given, models):
         result = comparing.compare(
             given, graph=connection, families=dict(families), models=models, kind=kind, **options
         )
