@@ -4,6 +4,7 @@ The name of a result is the name of its folder in the kind's folder below ``KGPR
 with the run's number in its graph, which is not a part of the name.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from kgprobe.api.rounds import open_run
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, read_json
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.config import read_label_config
 from kgprobe.results.measurement import Measurement, Run
 
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ class Kind:
 
     def has(self, folder: Path) -> bool:
         """Return True for a result in the kind's place; also for a damaged one, whose opening reports the damage."""
-        return folder.is_dir() and ((folder / CONFIG).exists() or self.holds(folder))
+        # Unlike Path.is_dir, this is False for a name that is too long.
+        return os.path.isdir(folder) and ((folder / CONFIG).exists() or self.holds(folder))
 
 
 class Summary(msgspec.Struct):
@@ -159,7 +162,7 @@ def _measurement(folder: Path) -> str:
 
 
 def _labels(folder: Path) -> str:
-    config = read_settings(folder)
+    config, _ = read_label_config(folder)
     return f"{config['model']}, labelled by {', '.join(config['ways'])}"
 
 

@@ -4,6 +4,7 @@ A name is the one of :mod:`kgprobe.api.kinds`, the path of a folder, or the spec
 """
 
 import difflib
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -181,7 +182,7 @@ def find(name: str | Path, kinds: Sequence[str] = (), graph: Graph | None = None
         folder = Path(name)
         # With a single kind, its own error says what a given folder lacks.
         is_given = len(chosen) == 1 and _is_path(name)
-        holding = [kind for kind in chosen if folder.is_dir() and (is_given or kind.holds(folder))]
+        holding = [kind for kind in chosen if os.path.isdir(folder) and (is_given or kind.holds(folder))]
         matches = [Found(kind, _name_of(kind, folder), folder) for kind in holding]
     if len(matches) == 1:
         return matches[0]

@@ -22,8 +22,10 @@ from kgprobe.graph.state import state_difference
 from kgprobe.version import __version__
 
 CONFIG, DECLINED = "config.json", "declined.json"
+# Digests of the files that were written with the settings.
+WRITTEN = "written"
 # Described settings that are not compared.
-_IGNORED = frozenset(("versions", "handshake"))
+_IGNORED = frozenset(("versions", "handshake", WRITTEN))
 _SHOWN_VALUES = 3
 AS_OF, LAST_CHANGES, GRAPH = "as_of", "last_changes", "graph"
 
@@ -110,6 +112,11 @@ def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
     if (folder / CONFIG).exists():
         require_identical(folder, read_config(folder, content), config, content)
         return
+    write_config(folder, config)
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write the settings of a folder, in place of those that it has."""
     with replacing(folder / CONFIG) as unfinished:
         unfinished.write_bytes(msgspec.json.encode(config, order="sorted"))
 

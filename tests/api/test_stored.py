@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import kgprobe
@@ -13,7 +14,7 @@ from kgprobe.api.stored import link_dataset
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.judge.files import Judge, save_judge
-from kgprobe.labelling.statistics import LabelStatistics, write_statistics
+from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
 from kgprobe.results.datasets import Dataset
@@ -125,8 +126,9 @@ def make_run(world: World) -> str:
 
 
 def make_label_table(world: World) -> str:
-    table = write_label_table(world.home / "labels" / "some-labels", CONFIG, [FRANCE])
-    write_statistics(table.folder, LabelStatistics())
+    table = write_label_table(
+        world.home / "labels" / "some-labels", CONFIG, [FRANCE], msgspec.json.encode(LabelStatistics())
+    )
     return table.name
 
 
@@ -239,6 +241,8 @@ def test_open_unknown_name_lists_near_names_of_every_kind(home: Path) -> None:
     (home / "runs" / "films-0123abcd").mkdir(parents=True)
     with pytest.raises(UnknownNameError, match="near: run films, measurement films-base"):
         kgprobe.open("filmss")
+    with pytest.raises(UnknownNameError, match="No result is named 'aaaa"):
+        kgprobe.open("a" * 400)
     with pytest.raises(UnknownNameError, match="No result is named 'zebra'; `kgprobe results` lists all"):
         kgprobe.open("zebra")
     with pytest.raises(UnknownNameError, match="nowhere holds no result"):
