@@ -210,9 +210,9 @@ def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) ->
     """  # noqa: D301
     from kgprobe.api import comparing
 
-    stored, said = (_name_newest([name], with_newest([name], ANSWERS))[0] for name in (stored, said))
-    with _graph_of((stored, said), ANSWERS, graph) as connection:
-        result = comparing.gap(stored, said, graph=connection)
+    results = [_name_newest([name], with_newest([name], ANSWERS))[0] for name in (stored, said)]
+    with _graph_of(results, ANSWERS, graph) as connection:
+        result = comparing.gap(*results, graph=connection)
     _render(result, _GAP, full=full, as_json=as_json)
 
 
