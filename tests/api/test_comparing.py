@@ -37,7 +37,7 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     found = kgprobe.compare([base, tuned])
     assert found.notes == ()
     facts = found.facts_frame()
-    assert facts["tiny: right"].tolist() == (base.to_frame().sort_values("fact")["verdict"] == "right").tolist()
+    assert facts["base: right"].tolist() == (base.to_frame().sort_values("fact")["verdict"] == "right").tolist()
     assert facts["tuned: right"].sum() == (tuned.to_frame()["verdict"] == "right").sum()
     assert "shares border with" in [its.name for its in found.relations]
     # Distractors measure more than right and wrong.
@@ -45,7 +45,9 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     page = found.page()
     assert {path.name for path in page.parent.iterdir()} == {"comparison.html", "comparison.json", "facts.csv"}
     assert page.parent.parent == home / "comparisons"
-    assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(json.dumps(found.to_dict()))
+    assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(
+        json.dumps({**found.to_dict(), "config": found.config})
+    )
     forgetting = kgprobe.check(base, tuned, margin=0.5)
     assert len(forgetting.to_frame()) == found.pairs[0].lost + found.pairs[0].gained
     # A run, opened by its name, beside measurements: what it shares with them, if anything.
@@ -147,7 +149,7 @@ def test_results_of_a_changed_graph_share_unchanged_facts(tmp_path: Path) -> Non
         assert any("lacks 1: 1 without an answer (changed in the graph: 1)" in note for note in notes)
     # What changed and how the settings differ comes before the strips, which are of the same facts.
     page = compared.page().read_text(encoding="utf-8")
-    assert "<h1>0.0 points lost, 0 facts forgotten, 0 gained from base to two</h1>" in page
+    assert f"<h1>0.0 points lost, 0 facts forgotten, 0 gained from {' to '.join(compared.labels)}</h1>" in page
     assert page.index("films.csv") < page.index("Rates are over the 199 facts")
     labelled = []
     for name, graph in (("one", before), ("other", now)):
