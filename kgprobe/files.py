@@ -72,6 +72,15 @@ def make_folder(folder: Path) -> None:
         raise KgprobeError(f"The folder {folder} cannot be created: {error.strerror}.{_elsewhere(folder)}") from error
 
 
+def folder_size(folder: Path) -> int:
+    """Return the number of bytes of the files in a folder; 0 if there is no folder."""
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            size += path.stat().st_size if path.is_file() else 0
+    return size
+
+
 def owner_only(path: str, flags: int) -> int:
     """Open a file for :func:`open` (``opener``); only the owner can access a file created here."""
     return os.open(path, flags, 0o600)

@@ -49,8 +49,27 @@ def state_uid(state: str) -> str | None:
     return msgspec.json.decode(state, type=_State).uid
 
 
+def graph_name(state: str) -> tuple[str, str]:
+    """Return the id of a graph, and the sources that were loaded into it, the first ones by name.
+
+    >>> graph_name('{"uid": "a", "loads": [{"source": "films.csv", "time": "2026-11-28T09:12:03+00:00"}]}')
+    ('a', 'films.csv')
+
+    Args:
+        state: text of :func:`graph_state`, or of the state of a data set, whose id and sources are empty.
+    """
+    try:
+        decoded = msgspec.json.decode(state, type=_State)
+    except msgspec.DecodeError:
+        return "", ""
+    sources = list(dict.fromkeys(load.source for load in sorted(decoded.loads, key=attrgetter("time")) if load.source))
+    more = f" and {len(sources) - _SHOWN_SOURCES:,} more" if len(sources) > _SHOWN_SOURCES else ""
+    return decoded.uid or "", f"{', '.join(sources[:_SHOWN_SOURCES])}{more}"
+
+
 _KINDS = (("relation", "relations"), ("entity", "entities"), ("fact", "facts"))
 _SHOWN_LOADS = 3
+_SHOWN_SOURCES = 2
 
 
 def state_difference(before: str, now: str) -> str:

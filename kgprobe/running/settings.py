@@ -8,6 +8,7 @@ and compared on every later use.
 
 import hashlib
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +29,9 @@ WRITTEN = "written"
 _IGNORED = frozenset(("versions", "handshake", WRITTEN))
 _SHOWN_VALUES = 3
 AS_OF, LAST_CHANGES, GRAPH = "as_of", "last_changes", "graph"
+
+# Names of results that no user gave: a digest, or the time at which a run began.
+_DERIVED = re.compile(r".+-([0-9a-f]{10}|\d{8}-\d{6}-\d{3}(-\d+)?)")
 
 T = TypeVar("T")
 
@@ -83,6 +87,15 @@ def _listed(values: Sequence[Any]) -> str:
     shown = ", ".join(map(repr, values[:_SHOWN_VALUES]))
     more = len(values) - _SHOWN_VALUES
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def given_name(name: str) -> str | None:
+    """Return the name of a result that a user gave; None for a name made of the model and a digest or a time.
+
+    >>> given_name("base"), given_name("gpt2-distractors-bc3a220930"), given_name("gpt2-recall-20261128-091203-017")
+    ('base', None, None)
+    """
+    return None if _DERIVED.fullmatch(name) else name
 
 
 def versions() -> dict[str, str]:

@@ -12,6 +12,7 @@ import kgprobe
 from kgprobe.api.kinds import KINDS
 from kgprobe.api.stored import link_dataset
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.files import folder_size
 from kgprobe.graph.client import Graph
 from kgprobe.judge.files import Judge, save_judge
 from kgprobe.labelling.statistics import LabelStatistics
@@ -222,6 +223,24 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
     assert example_graph.query("MATCH (n:KgprobeJudgedGraph|Belief) RETURN n").rows == ()
     with pytest.raises(UnknownNameError):
         kgprobe.delete(name, example_graph)
+
+
+def test_delete_label_table_takes_measurements_of_its_own(home: Path) -> None:
+    for name in ("first", "second", "other"):
+        store_measurement(home / "probes" / name, FACTS, model=f"hf:/models/{name}")
+    write_label_table(home / "labels" / "films", CONFIG | {"measurements": {"recall": ["first", "second"]}}, [FRANCE])
+    compared = kgprobe.compare([kgprobe.open("second"), kgprobe.open("other")]).page().parent.name
+    listed = {row.name: row for row in kgprobe.list_results().results}
+    assert set(listed) == {"films", "other", compared}
+    assert set(listed["films"].parts) == {"first", "second"}
+    assert listed["films"].bytes > folder_size(home / "labels" / "films")
+    assert listed[compared].model == "second, other"
+    assert len(kgprobe.list_results(kinds=["measurement"]).results) == 3
+    refused = cli("delete", "other", typed="n\n", KGPROBE_HOME=str(home))
+    assert f"Made from it: comparison {compared}. They stay" in refused.stderr
+    done = succeed("delete", "films", "--yes", KGPROBE_HOME=str(home))
+    assert done.stdout == "Deleted the label table films with its 1 measurement.\n"
+    assert sorted(path.name for path in (home / "probes").iterdir()) == ["other", "second"]
 
 
 def test_open_name_of_several_kinds_is_refused(home: Path) -> None:
