@@ -89,7 +89,7 @@ class _Fitted:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         numeric = numeric_columns(self.table)
         widths = {name: _least_width(self.table, name, name in numeric) for name in self.table.columns}
-        if sum(widths.values()) + _PADDING * len(widths) <= options.max_width:
+        if sum(widths.values()) + _PADDING * len(widths) < options.max_width:
             yield _columns(self.table, widths)
             return
         yield Text(visible(self.table.title), style="table.title")

@@ -27,6 +27,7 @@ from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
 from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
+from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
@@ -516,8 +517,7 @@ def unknown_count(finding: Finding) -> str:
 
 def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
-    # The name of a measurement repeats the model.
-    name = about.called if about.rounds is None else about.name
+    name = given_name(about.name) or about.called
     yield from (f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}", *about.notes)
     if about.caveat is not None and finding.over_graph is None:
         yield about.caveat

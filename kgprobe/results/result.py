@@ -12,7 +12,7 @@ import msgspec
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.rows import Rows
 from kgprobe.running.settings import digest_of
-from kgprobe.sanitize import spreadsheet_cell
+from kgprobe.sanitize import counted, spreadsheet_cell
 from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
@@ -170,6 +170,15 @@ class StoredComparison(Result):
         """Return everything, with stable keys; the ends of an interval follow its value."""
         return {"summary": self.summary(), **flat_fields(self, without=("config",))}
 
+    def write_files(self) -> None:
+        """Write everything as JSON, with the compared results, and the facts as CSV.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        content = {**self.to_dict(), "config": self.config}
+        write_result_files(self.folder, self.file, content, self.frames())
+
     def page(self) -> Path:
         """Write a page, everything as JSON, and the facts as CSV; return the page's path.
 
@@ -178,7 +187,7 @@ class StoredComparison(Result):
         """
         from kgprobe.report.plots import write_plots_page
 
-        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
+        self.write_files()
         page = self.folder / f"{self.file}.html"
         tables, notes = self.page_tables(), self.notes
         return write_plots_page(page, self.title, self.summary(), self.plots(), tables, notes, self.config)
@@ -201,6 +210,20 @@ def write_result_files(
     for name, frame in frames.items():
         with replacing(folder / f"{name}.csv") as unfinished:
             frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+
+
+def change_in_words(lost: int, gained: int, facts: int) -> str:
+    """Return what changed from one result to another.
+
+    >>> change_in_words(40, 6, 200)
+    '17.0 points lost, 40 facts forgotten, 6 gained'
+
+    Args:
+        lost, gained: numbers of facts that only the first, and only the second, has right.
+        facts: number of all facts.
+    """
+    change = f"{points((lost - gained) / facts)} {'lost' if lost >= gained else 'gained'}"
+    return f"{change}, {counted(lost, 'fact')} forgotten, {gained:,} gained"
 
 
 def points(share: float) -> str:

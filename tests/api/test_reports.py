@@ -238,7 +238,7 @@ def test_outdated_answers_have_their_age(asked: Asked, report: Report) -> None:
 def test_several_results_stand_side_by_side(together: Report) -> None:
     told = together.to_dict()
     labels = [result["label"] for result in told["results"]]
-    assert labels == ["one (chosen)", "one by questions", "another", "one (run)"]
+    assert labels == ["chosen", "said", "other", "run"]
     facts = defaultdict(dict[str, bool])
     for row in told["facts"]:
         facts[row["fact"]][row["result"]] = row["right"] > row["wrong"]
@@ -252,10 +252,10 @@ def test_several_results_stand_side_by_side(together: Report) -> None:
     assert sum(row["disagree"] for row in matrix) == sum(len(its) > 1 for its in verdicts.values())
     # What the model has right when it chooses and not when it answers, of the measurement and of the run.
     gap = told["gaps"][0]["overall"]
-    both = [its for its in facts.values() if {"one (chosen)", "one by questions"} <= its.keys()]
-    known = [its for its in both if its["one (chosen)"]]
+    both = [its for its in facts.values() if {"chosen", "said"} <= its.keys()]
+    known = [its for its in both if its["chosen"]]
     assert (gap["facts"], gap["known"]) == (len(both), len(known))
-    assert gap["unsaid"] == pytest.approx(sum(not its["one by questions"] for its in known) / len(known))
+    assert gap["unsaid"] == pytest.approx(sum(not its["said"] for its in known) / len(known))
     assert len(told["gaps"]) == 2
     models = told["comparison"]["models"]
     assert together.title.startswith(f"{models[0]['label']} knows most of the {len(shared)} facts that all were asked")
