@@ -71,7 +71,7 @@ class _PatientFile(io.FileIO):
             return super().write(content)
 
 
-def _patient(stream: TextIO) -> TextIO:
+def _patient(stream: Any) -> TextIO:
     """Return a stream of the same file and encoding that does not fail when its reader leaves."""
     file = io.BufferedWriter(_PatientFile(stream.fileno(), "wb", closefd=False))
     return io.TextIOWrapper(

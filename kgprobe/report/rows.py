@@ -4,6 +4,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import Any, TextIO
 
 import msgspec
@@ -80,7 +81,7 @@ def _fits(names: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> b
 
 
 def _two_lines(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> RenderableType:
-    return TwoLines(names, [[cell_.plain for cell_ in cells] for cells in rows])
+    return TwoLines(names, [list(map(attrgetter("plain"), cells)) for cells in rows])
 
 
 @dataclass(frozen=True, slots=True)

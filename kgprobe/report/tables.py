@@ -21,7 +21,7 @@ from kgprobe.tables import Table
 # Maximum number of rows with the same cell in the grouping column.
 _SHOWN_OF_A_GROUP = 2
 # Padding and border of a column in characters.
-_PADDING = 3
+_BORDER = 3
 _LONGEST_WORD = 20
 
 
@@ -87,25 +87,39 @@ class _Fitted:
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        numeric = numeric_columns(self.table)
-        widths = {name: _least_width(self.table, name, name in numeric) for name in self.table.columns}
-        if sum(widths.values()) + _PADDING * len(widths) < options.max_width:
+        room = options.max_width - _BORDER * len(self.table.columns)
+        widths = _widths(self.table, room)
+        if sum(widths.values()) <= room:
             yield _columns(self.table, widths)
             return
         yield Text(visible(self.table.title), style="table.title")
         names = list(map(visible, self.table.columns))
-        yield TwoLines(
-            names, [[visible(shown(row.get(name))) for name in self.table.columns] for row, _ in _rows(self.table)]
-        )
+        rows = []
+        for row, _ in _rows(self.table):
+            rows.append([visible(shown(row.get(name))) for name in self.table.columns])
+        yield TwoLines(names, rows)
         yield from notes_of([" ".join(self.table.notes)] if self.table.notes else [])
         yield Text()
+
+
+def _widths(table: Table, room: int) -> dict[str, int]:
+    """Return widths of columns that break no number and no word of up to 20 characters; more where there is room."""
+    numeric = numeric_columns(table)
+    least = {name: _least_width(table, name, name in numeric) for name in table.columns}
+    longest = {name: max(map(cell_len, (visible(name), *_texts(table, name)))) for name in table.columns}
+    needed = sum(longest.values()) - sum(least.values())
+    left = max(0, min(needed, room - sum(least.values())))
+    return {name: width + (longest[name] - width) * left // max(1, needed) for name, width in least.items()}
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    return [visible(shown(row.get(name))) for row in table.rows]
 
 
 def _least_width(table: Table, name: str, is_numeric: bool) -> int:
     """Return the width at which a column's numbers, and words of up to 20 characters, are not broken."""
     parts = name.split()
-    for row in table.rows:
-        text = shown(row.get(name))
+    for text in _texts(table, name):
         parts += [text] if is_numeric else text.split()
     return max((min(cell_len(part), _LONGEST_WORD) for part in parts), default=1)
 
@@ -130,7 +144,7 @@ def _columns(table: Table, widths: Mapping[str, int]) -> RichTable:
     numeric = numeric_columns(table)
     for name in table.columns:
         justify: JustifyMethod = "right" if name in numeric else "left"
-        drawn.add_column(Text(visible(name)), justify=justify, overflow="fold", min_width=widths[name])
+        drawn.add_column(Text(visible(name)), justify=justify, overflow="fold", width=widths[name])
     for row, repeats in _rows(table):
         cells = [
             "" if repeats and (name == table.groups_by or name in numeric) else shown(row.get(name))
