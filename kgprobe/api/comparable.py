@@ -155,8 +155,11 @@ def _newest_alike(choices: Sequence[Sequence[Path]], *, with_facts: bool) -> lis
     common = set(by_settings[0]).intersection(*by_settings)
     if not common:
         return []
-    times = {key: min((own[key] / CONFIG).stat().st_mtime_ns for own in by_settings) for key in common}
-    newest = max(times, key=times.__getitem__)
+
+    def time_of(key: str) -> int:
+        return min((own[key] / CONFIG).stat().st_mtime_ns for own in by_settings)
+
+    newest = max(common, key=time_of)
     return [own[newest] for own in by_settings]
 
 
