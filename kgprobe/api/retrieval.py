@@ -12,7 +12,7 @@ from kgprobe.exports.question_facts import QuestionFacts
 from kgprobe.exports.retrieval import (
     WRITERS,
     FactToRetrieve,
-    LeftOut,
+    NotRetrieved,
     OnLeftOut,
     Writer,
     facts_to_retrieve,
@@ -44,7 +44,7 @@ class RetrievalFile:
 
     path: Path
     facts: int
-    left_out: LeftOut
+    left_out: NotRetrieved
     change: str = ""
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ def export_retrieval(
     Raises:
         UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`; or the file cannot be written.
     """
-    path, reports = Path(output), list[LeftOut]()
+    path, reports = Path(output), list[NotRetrieved]()
     lines = retrieval_texts(graph, labels, entities, format=format, on_left_out=reports.append, **options)
     with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as opened:
         opened.writelines(f"{line}\n" for line in lines)
@@ -205,7 +205,7 @@ def _question_facts(graph: Graph, labels: LabelTable | Run | str | Path, options
                 name, "is not an option of retrievers, which return the facts of a question's entities."
             )
     chosen = make_options(RetrievalOptions, options, "the retriever")
-    reports = list[LeftOut]()
+    reports = list[NotRetrieved]()
     facts = QuestionFacts(graph, find_labels(labels), sentences_of(graph), chosen, reports.append)
     if reports[0].predicted or reports[0].remedy:
         print_message(f"The retriever has {counted(reports[0].taken, 'unknown fact')}. {reports[0]}")

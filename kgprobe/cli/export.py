@@ -29,7 +29,7 @@ from kgprobe.exports.sft import SftOptions
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from kgprobe.exports.retrieval import LeftOut
+    from kgprobe.exports.retrieval import NotRetrieved
 
 
 @click.group(cls=CommandGroup)
@@ -92,7 +92,7 @@ def retrieval(
     with open_graph(graph) as connection:
         opened = open_table_or_run(labels, connection)
         if output is None:
-            reports: list[LeftOut] = []
+            reports: list[NotRetrieved] = []
             for line in api.retrieval_texts(
                 connection, opened, names, format=format_, on_left_out=reports.append, **options
             ):

@@ -40,7 +40,7 @@ SET r.relation = fact.relation, r.relation_label = fact.relation_name, r.text = 
 
 
 @dataclass(slots=True)
-class LeftOut:
+class NotRetrieved:
     """Numbers of labelled facts that are not to be retrieved, by reason.
 
     Attributes:
@@ -78,7 +78,7 @@ class LeftOut:
 
 
 # Gets what is left out.
-OnLeftOut: TypeAlias = Callable[[LeftOut], None]
+OnLeftOut: TypeAlias = Callable[[NotRetrieved], None]
 
 
 class FactToRetrieve(msgspec.Struct, frozen=True):
@@ -151,7 +151,7 @@ def facts_to_retrieve(
         entities.
     """
     labels.check_classes(options.classes)
-    left_out = LeftOut(options)
+    left_out = NotRetrieved(options)
     selected = _Selected(labels, options, left_out)
     if entities:
         chosen = _facts_around(selected, sentences, entities)
@@ -179,7 +179,7 @@ class _Selected:
 
     labels: FactLabels
     options: RetrievalOptions
-    left_out: LeftOut
+    left_out: NotRetrieved
     has_predictions: bool = False
 
     def __iter__(self) -> Iterator[LabelledFact]:

@@ -10,7 +10,7 @@ import pytest
 
 import kgprobe
 from kgprobe.errors import ArgumentError, UnknownNameError
-from kgprobe.exports.retrieval import WRITERS, FactToRetrieve, LeftOut
+from kgprobe.exports.retrieval import WRITERS, FactToRetrieve, NotRetrieved
 from kgprobe.exports.retrieval_options import FORMATS
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
@@ -158,7 +158,7 @@ def test_predicted_facts_are_left_out_and_counted(example: Graph, tmp_path: Path
     facts[0] = replace(facts[0], basis="asked")
     # A class by answers in another way.
     facts[1] = replace(facts[1], slick="unknown")
-    table, reports = write_label_table(tmp_path / "few", CONFIG, facts), list[LeftOut]()
+    table, reports = write_label_table(tmp_path / "few", CONFIG, facts), list[NotRetrieved]()
 
     def taken(**options: Any) -> list[str]:
         return [fact.fact for fact in found(example, table, on_left_out=reports.append, **options)]
