@@ -246,13 +246,13 @@ def check_local(spec: str, revision: str | None = None) -> None:
     if is_vllm(spec):
         name = _name_in_vllm(spec)
     if spec.startswith(TUNED_DEMO):
-        kind, name = DEMO, spec
+        name = spec
     elif spec != DEMO and (kind not in ("hf", "vllm") or not name):
         raise UnknownNameError(
             f"There is no model {spec!r}{_meant(spec)}; use one of: {SPECS}, or vllm:NAME,OPTION=VALUE,… (computed by"
             " vLLM). For generated answers, also openai:NAME and openai:NAME@URL."
         )
-    base, adapter = _check_parts(spec, name) if kind in ("hf", DEMO) else (name, None)
+    base, adapter = _check_parts(spec, name) if kind == "hf" or name == spec else (name, None)
     is_on_hub = kind in ("hf", "vllm") and not is_local(base)
     if revision is not None and not is_on_hub:
         place = spec if adapter is None else f"the base {base} of {spec}"
