@@ -25,7 +25,7 @@ from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
-from kgprobe.results.result import Result
+from kgprobe.results.result import SHOWN_FACTS, Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
@@ -332,7 +332,7 @@ def make_finding(
     *,
     over_graph: GraphRates | None = None,
     year_relation: str | None = None,
-    shown: int = 20,
+    shown: int = SHOWN_FACTS,
 ) -> Finding:
     """Return the finding of a run, or of a measurement, in which beliefs follow from each fact's own answers.
 
