@@ -37,16 +37,18 @@ class RetrievalFile:
 
     Attributes:
         left_out: number of selected facts that the model was not asked, and that are left out.
+        change: how the graph has changed since the labels were made, in a sentence; empty if it has not.
     """
 
     path: Path
     facts: int
     left_out: int = 0
+    change: str = ""
 
     def __str__(self) -> str:
         """Return the path and the numbers of facts."""
-        left_out = f" {left_out_note(self.left_out)}" if self.left_out else ""
-        return f"{self.path}: {counted(self.facts, 'fact')}.{left_out}"
+        left_out = left_out_note(self.left_out) if self.left_out else ""
+        return " ".join(filter(None, [f"{self.path}: {counted(self.facts, 'fact')}.", left_out, self.change]))
 
 
 def unknown_facts(
@@ -142,7 +144,7 @@ def export_retrieval(
 
     with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as opened:
         opened.writelines(f"{line}\n" for line in write(counted_facts()))
-    return RetrievalFile(path, count, left_out)
+    return RetrievalFile(path, count, left_out, find_labels(labels).change_since(graph))
 
 
 def left_out_note(count: int) -> str:

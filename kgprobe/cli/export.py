@@ -78,6 +78,7 @@ def retrieval(
     kgprobe export retrieval labels --class unknown --format jsonl -o unknown
     """  # noqa: D301
     from kgprobe.api import retrieval as api
+    from kgprobe.api.writing_back import find_labels
 
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:
@@ -95,6 +96,8 @@ def retrieval(
                 connection, opened, names, format=format_, on_left_out=on_left_out, **options
             ):
                 click.echo(line)
+            if change := find_labels(opened).change_since(connection):
+                click.echo(change, err=True)
             return
         written = api.export_retrieval(connection, opened, output, names, format=format_, **options)
     click.echo(in_flags(f"Wrote {written}"), err=True)

@@ -119,7 +119,10 @@ def watched(
             if began is not None:
                 click.echo(began(start), err=True)
             if start.changed:
-                click.echo(f"Since the run began, {start.changed}. It continues with the current facts.", err=True)
+                click.echo(
+                    f"Since the run began, {start.changed}. It asks only the facts of its start; a new run asks all.",
+                    err=True,
+                )
             total, counts_units = start.total * start.batch, start.batch == 1
             bar = shown.enter_context(
                 progress_bar(_titled(title, start), total, things, done * start.batch, counted=counts_units)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.runs import find_run
+from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.labelling.table import (
     ASKED,
     PREDICTED,
@@ -29,14 +30,25 @@ class FactLabels:
     Attributes:
         name: name of the table or run.
         model: spec of the labelled model.
+        graph: state of the graph when they were made, see :func:`~kgprobe.graph.state.graph_state`; None if unknown.
         schemes: schemes of classes that the rows can have.
         rows: yields the rows, the same in every call.
     """
 
     name: str
     model: str
+    graph: str | None
     schemes: tuple[str, ...]
     rows: Callable[[], Iterator[LabelledFact]]
+
+    def change_since(self, graph: Graph) -> str:
+        """Return how the graph has changed since, in a sentence; empty if it has not."""
+        now = graph_state(graph)
+        if self.graph in (None, now):
+            return ""
+        return (
+            f"Since {self.name} was made, {state_difference(str(self.graph), now)}. Facts that came later are left out."
+        )
 
     def check_scheme(self, scheme: str | None) -> str:
         """Return a scheme of classes; without a name, ``slick`` for a table and ``belief`` for a run.
@@ -76,7 +88,7 @@ class FactLabels:
 
 def labels_of_table(table: LabelTable) -> FactLabels:
     """Return the labels of a table."""
-    return FactLabels(table.name, table.model, tuple(SCHEMES), table.rows)
+    return FactLabels(table.name, table.model, table.config.get("graph"), tuple(SCHEMES), table.rows)
 
 
 def labels_of_run(graph: Graph, run: str) -> FactLabels:
@@ -91,7 +103,7 @@ def labels_of_run(graph: Graph, run: str) -> FactLabels:
         for row in graph.stream("beliefs/labelled", run=run):
             yield _labelled(row, properties["probe"])
 
-    return FactLabels(run, properties["model"], (BELIEF,), rows)
+    return FactLabels(run, properties["model"], properties.get("graph"), (BELIEF,), rows)
 
 
 def _labelled(row: Row, probe: str) -> LabelledFact:

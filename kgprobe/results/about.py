@@ -24,6 +24,7 @@ class About:
         rounds: number of rounds of a run; None for a measurement, which asks each fact once.
         reversed: True if the facts were asked from object to subject.
         declined: parameters that servers declined, and that were left out or replaced, by the model's name.
+        notes: sentences on facts that came after the start of a run, and on its lost facts.
     """
 
     name: str
@@ -37,6 +38,7 @@ class About:
     sampling: str | None = None
     reversed: bool = False
     declined: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
     @property
     def asked_by(self) -> str:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
+from kgprobe.running.frame import open_frame
 from kgprobe.running.learning import open_learning, parts_of
-from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns, open_columns
+from kgprobe.running.runs import run_folder
+from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns
 from kgprobe.stats.proportions import Percent
 from kgprobe.tables import Heading, ResultRow
 
@@ -80,7 +82,7 @@ def graph_of_run(graph: Graph, run: Row, asked: pd.DataFrame) -> BelievedGraph:
 
     Cost: some passes over the columns of all facts in memory, and the rounds that the kept learning lacks.
     """
-    facts = AskableFacts(open_columns(graph), run["relations"], run["as_of"])
+    facts = open_frame(graph, run, run_folder(run)).facts
     beliefs = open_learning(graph, run, facts).beliefs
     known = np.concatenate([1 - beliefs.model.posterior(part).theta for part in parts_of(len(facts))])
     positions = facts.positions(asked["fact"].tolist())

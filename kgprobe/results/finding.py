@@ -156,7 +156,7 @@ class Finding(Result):
         if self.over_graph is None:
             text = f"{self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
         else:
-            text = f"{self.over_graph.overall.right} of the graph's {counted(self.over_graph.facts, 'fact')}"
+            text = f"{self.over_graph.overall.right} of {self.over_graph.scope}"
         return f"{self.about.called} knows {text}"
 
     @property
@@ -576,7 +576,7 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
     # The name of a measurement repeats the model.
     name = about.called if about.rounds is None else about.name
-    yield f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}"
+    yield from (f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}", *about.notes)
     if about.caveat is not None and finding.over_graph is not None:
         yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
     elif about.caveat is not None:

@@ -245,7 +245,7 @@ def _knowledge(finding: Finding) -> Section:
         "cards",
         title + (" backwards" if finding.about.reversed else ""),
         {"cards": cards},
-        [scope_sentence(finding), *_caveat(finding)],
+        [scope_sentence(finding), *_caveat(finding), *finding.about.notes],
         short=title,
     )
 

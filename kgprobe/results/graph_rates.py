@@ -8,7 +8,7 @@ them. Sampling rule and learner affect the width of the interval, not its covera
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -20,17 +20,25 @@ from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate, group_rate, group_rat
 from kgprobe.beliefs.group_rates import Grouping
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_names
+from kgprobe.graph.rows import column_by
+from kgprobe.graph.state import graph_state
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.result import Result
 from kgprobe.running.callbacks import Stop
+from kgprobe.running.frame import Frame, open_frame
+from kgprobe.running.learner import counted_answers
 from kgprobe.running.learning import Learning, open_learning, replay
-from kgprobe.running.runs import get_run
-from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.running.runs import get_run, run_folder
+from kgprobe.running.store import FILE, read_rounds
+from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import answers_for_width
 from kgprobe.tables import Table
 
+# Lost facts that a note names.
+_NAMED = 3
 _TITLES = {"type": "type of the subject", "popularity": "popularity of the subject"}
 
 
@@ -41,14 +49,15 @@ class GraphRates(Result):
     Attributes:
         run: the run's properties.
         predictors: other runs whose answers improve the predictions.
-        facts: number of facts of the graph that the run can ask.
-        answers: number of the run's answers.
+        facts: number of facts that the run can draw, see :mod:`kgprobe.running.frame`.
+        answers: number of the run's answers about them.
         drawn: number of questions with a known inclusion probability; the others improve only the predictions.
         overall: estimate for all facts.
         groupings: the largest groups with at least ``ENOUGH`` draws by relation and type, thirds by popularity, years;
             empty if they were not estimated.
         stopped: reason for the end of asking; None if nothing was asked.
         reason: details of that, in a sentence.
+        notes: sentences on facts of the graph that came later, and on facts that the run has lost.
     """
 
     run: Row
@@ -60,6 +69,7 @@ class GraphRates(Result):
     groupings: Sequence[Grouping[GroupRate]]
     stopped: Stop | None = None
     reason: str | None = None
+    notes: Sequence[str] = ()
 
     row = GroupRate
 
@@ -77,21 +87,24 @@ class GraphRates(Result):
         tables = [_table(grouping, self.overall) for grouping in self.groupings]
         if all(grouping.by != "relation" for grouping in self.groupings):
             tables.insert(0, Table("overall", "All facts", _rows("of", [self.overall])))
-        return tables
+        return [replace(tables[0], notes=[*tables[0].notes, *self.notes]), *tables[1:]]
 
     def summary(self) -> str:
         """Return the share with its interval, and the equivalent number of uniformly drawn answers."""
         share, expected = self.overall.right, self.overall.expected
-        text = (
-            f"{self.model} knows {share} of this graph's {counted(self.facts, 'fact')}, estimated from"
-            f" {counted(self.answers, 'answer')}"
-        )
+        text = f"{self.model} knows {share} of {self.scope}, estimated from {counted(self.answers, 'answer')}"
         if expected is None:
             return f"{text}, without predictions."
         text += f"; {expected:.0%} was predicted."
         if 0 < self.overall.width < 1:
             text += f" Equivalent to {self.uniform_answers:,} uniformly drawn answers without predictions."
         return text
+
+    @property
+    def scope(self) -> str:
+        """The facts that the estimate is of, in words."""
+        facts = counted(self.facts, "fact")
+        return f"the {facts} of the run's start" if self.notes else f"the graph's {facts}"
 
     @property
     def year_source(self) -> YearSource | None:
@@ -126,6 +139,7 @@ class GraphRates(Result):
             "year": self.year_source and asdict(self.year_source),
             "stopped": self.stopped and self.stopped.value,
             "reason": self.reason,
+            "notes": list(self.notes),
             "rates": self.rows(),
         }
 
@@ -173,11 +187,12 @@ def estimate_run(
     :mod:`kgprobe.running.learning`; with predictors, all rounds. Memory: some hundred bytes per fact.
     """
     properties = get_run(graph, run)
-    facts = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
+    frame = open_frame(graph, properties, run_folder(properties))
+    facts = frame.facts
     if predictors:
         expected = [_expected_by(graph, facts, predictor) for predictor in predictors]
         learning = Learning(facts, properties["max_degree"], expected)
-        replay(learning, properties, graph)
+        replay(learning, properties)
     else:
         learning = open_learning(graph, properties, facts)
         # A folder that cannot be written gives the same estimate.
@@ -195,12 +210,47 @@ def estimate_run(
         drawn=rates.draws,
         overall=group_rate("all", None, "all facts", len(facts), overall),
         groupings=group_rates(graph, facts, year_relation, rates) if groups else [],
+        notes=frame_notes(graph, properties, frame),
     )
+
+
+def frame_notes(graph: Graph, run: Row, frame: Frame | None = None) -> list[str]:
+    """Return sentences on the facts that came after the start of a run, and on its lost facts; none if all are there.
+
+    Cost: a look-up if the graph has not changed; else see :func:`.open_frame`, and a pass over the answers.
+
+    Args:
+        frame: of the run, if it is open.
+    """
+    if run["graph"] == graph_state(graph):
+        return []
+    frame = frame or open_frame(graph, run, run_folder(run))
+    notes = [frame.note] if frame.note else []
+    if frame.lost:
+        draws = chain.from_iterable(read_rounds(run_folder(run) / FILE, counted_answers(run)))
+        ends = {draw.fact: (draw.subject, draw.relation) for draw in draws}
+        lost = [ends[fact] for fact, at in zip(ends, frame.facts.positions(list(ends)), strict=True) if at < 0]
+        if lost:
+            notes.append(f"Answers about lost facts do not count: {_fact_names(graph, lost)}.")
+    return notes
+
+
+def _fact_names(graph: Graph, facts: Sequence[tuple[str, str]]) -> str:
+    """Return the subjects and relations of the first facts, and the number of the others."""
+    shown = facts[:_NAMED]
+    labels = column_by("id", "label", graph.read("sample/labels", ids=sorted({subject for subject, _ in shown})))
+    names = relation_names(graph, {relation for _, relation in shown})
+    texts = [f"{labels.get(subject, subject)}, {names[relation]}" for subject, relation in shown]
+    if len(facts) > _NAMED:
+        texts.append(f"and {counted(len(facts) - _NAMED, 'other')}")
+    return "; ".join(texts)
 
 
 def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> NDArray[np.float64]:
     """Return the standardised difficulty of facts by a run's answers, shape (facts,)."""
-    learning = open_learning(graph, get_run(graph, run), facts)
+    properties = get_run(graph, run)
+    frame = open_frame(graph, properties, run_folder(properties))
+    learning = open_learning(graph, properties, facts, frame.facts)
     if not learning.beliefs.model.answers:
         raise KgprobeError(f"Run {run!r} has no answers about these facts and cannot be a predictor.")
     return learning.difficulty()

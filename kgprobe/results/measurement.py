@@ -397,13 +397,15 @@ class Run(StoredAnswers):
             KgprobeError: the run has no answers yet.
         """
         from kgprobe.results.finding import make_finding
-        from kgprobe.results.graph_rates import estimate_run
+        from kgprobe.results.graph_rates import estimate_run, frame_notes
 
         rates = estimate_run(self.graph, self.name, year_relation=self.year_relation)
         # The asked facts have their years from the source that was chosen for the graph.
         source = None if rates is None else rates.year_source
         years = self.year_relation if source is None else source.relation
-        return make_finding(self.graph, self.about, self._answers(), over_graph=rates, year_relation=years)
+        notes = frame_notes(self.graph, self.properties) if rates is None else rates.notes
+        about = replace(self.about, notes=notes)
+        return make_finding(self.graph, about, self._answers(), over_graph=rates, year_relation=years)
 
 
 def _share_right(answers: CollectedAnswers) -> str:

@@ -4,7 +4,7 @@ docs/methods/rounds.md. A round costs its batch and, with propagation, the facts
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,12 @@ from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.rows import column_by, rows_by
 from kgprobe.probes.outcome import Outcome
+from kgprobe.running.frame import open_frame
 from kgprobe.running.learner import Applied, apply_round
+from kgprobe.running.learning import parts_of
 from kgprobe.running.plan import Plan
-from kgprobe.sampling.facts import askable_facts
+from kgprobe.running.runs import run_folder
+from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.keys import FactKeys
 
 
@@ -25,9 +28,9 @@ class CountLearner:
     """Beta parameters of the facts that a run has touched."""
 
     def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
-        """Read the beliefs of a run so far. Cost: a scan of the graph's facts, and one of its beliefs."""
+        """Read the beliefs of a run so far. Cost: the graph's columns, and a scan of the beliefs."""
         self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
-        self.keys: FactKeys = askable_facts(graph, run["relations"], plan.as_of)
+        self.keys = FactKeys(_encoded(open_frame(graph, run, run_folder(run)).facts))
         self._beliefs = read_beliefs(graph, plan.run, self.keys)
 
     def choose(self, number: int) -> RoundChoice:
@@ -86,6 +89,12 @@ class CountLearner:
 
     def finish(self) -> None:
         """Do nothing: every round is written already."""
+
+
+def _encoded(facts: AskableFacts) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the keys of facts as UTF-8, for :class:`~kgprobe.sampling.keys.FactKeys`."""
+    for part in parts_of(len(facts)):
+        yield from ((key.subject.encode(), key.fact.encode()) for key in facts.keys(part))
 
 
 def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:

@@ -18,10 +18,11 @@ from kgprobe.beliefs.draw import RoundChoice, credible_interval
 from kgprobe.beliefs.hierarchical_model import beta_parameters
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.probes.outcome import Outcome
+from kgprobe.running.frame import open_frame
 from kgprobe.running.learner import Applied, apply_round, write_beliefs
 from kgprobe.running.learning import AskedRound, open_learning
 from kgprobe.running.plan import Plan
-from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.running.runs import run_folder
 from kgprobe.sampling.lists import places_among
 
 Positions = NDArray[np.int64]
@@ -51,7 +52,7 @@ class HierarchicalLearner:
         Cost: the graph's columns, made once for each state of the graph; see :func:`.learning.open_learning`.
         """
         self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
-        self.keys = AskableFacts(open_columns(graph), run["relations"], plan.as_of)
+        self.keys = open_frame(graph, run, run_folder(run)).facts
         self._learning = open_learning(graph, run, self.keys)
         self._beliefs = self._learning.beliefs
         generator = np.random.default_rng([plan.seed, 0])

@@ -53,7 +53,8 @@ class AskedRound:
     """A round for the learning; all of shape (asked,).
 
     Attributes:
-        positions: of its facts, all different; -1 for a fact that is no longer in the graph, which is ignored.
+        positions: of its facts, all different; -1 for a fact that the graph no longer has as it was asked, which is
+            ignored.
         verdicts: of its facts.
         chances: inclusion probability of each; NaN where unknown.
         smallest: the smallest inclusion probability of any fact that the round could have drawn; NaN where unknown.
@@ -87,7 +88,7 @@ class HierarchicalBeliefs:
         """Update the model by a round; see :class:`AskedRound`."""
         is_known = positions >= 0
         unaskable = is_known & _are(verdicts, Verdict.UNASKABLE)
-        counts = is_known & ~unaskable & ~_are(verdicts, Verdict.UNANSWERED)
+        counts = is_known & _count(verdicts)
         self.asked[positions[is_known]] = True
         self.unaskable[positions[unaskable]] = True
         self.model.learn(positions[counts], ~_are(verdicts, Verdict.RIGHT)[counts])
@@ -184,7 +185,7 @@ class Learning:
             self.rates.add(draws)
         self.beliefs.learn(asked.positions, asked.verdicts)
         self.outcomes += len(asked.verdicts)
-        self.answers += sum(map(attrgetter("counts"), asked.verdicts))
+        self.answers += int(np.count_nonzero(asked.positions[_count(asked.verdicts)] >= 0))
 
     def difficulty(self) -> Floats:
         """Return the standardised difficulty of all facts, shape (facts,)."""
@@ -240,8 +241,11 @@ class KeptLearning(Learning):
         self._kept = self.outcomes
 
 
-def open_learning(graph: Graph, run: Row, facts: AskableFacts) -> KeptLearning:
+def open_learning(graph: Graph, run: Row, facts: AskableFacts, frame: AskableFacts | None = None) -> KeptLearning:
     """Return what a run has learned from the answers that its graph has counted, about some facts.
+
+    Args:
+        frame: facts of the run's frame, whose answers alone count; None if they are ``facts``.
 
     Raises:
         KgprobeError: see :func:`kgprobe.running.store.read_rounds`.
@@ -250,16 +254,15 @@ def open_learning(graph: Graph, run: Row, facts: AskableFacts) -> KeptLearning:
     """
     learning = KeptLearning(facts, run["max_degree"], run_folder(run), graph_state(graph))
     learning.read(counted_answers(run))
-    replay(learning, run, graph)
+    replay(learning, run, frame)
     return learning
 
 
-def replay(learning: Learning, run: Row, graph: Graph | None = None) -> None:
+def replay(learning: Learning, run: Row, frame: AskableFacts | None = None) -> None:
     """Add the counted rounds of a run that the learning lacks; a killed program can have left others in the file.
 
     Args:
-        graph: the run's graph, to ignore answers about facts whose object or relation a load has changed since: it has
-            deleted their beliefs. None if there are none.
+        frame: as in :func:`open_learning`.
     """
     answers, counted, start = run_folder(run) / FILE, counted_answers(run), learning.outcomes
     if start == counted:
@@ -267,10 +270,10 @@ def replay(learning: Learning, run: Row, graph: Graph | None = None) -> None:
     facts = learning.beliefs.facts
     draws_so_far = chain.from_iterable(read_rounds(answers, counted, start))
     drawn = list(dict.fromkeys(map(attrgetter("fact"), draws_so_far)))
-    position = dict(zip(drawn, facts.positions(drawn).tolist(), strict=True))
-    if graph is not None:
-        believed = {row["fact"] for row in graph.stream("beliefs/touched", run=run["id"])}
-        position |= dict.fromkeys(position.keys() - believed, -1)
+    places = facts.positions(drawn)
+    if frame is not None:
+        places[frame.positions(drawn) < 0] = -1
+    position = dict(zip(drawn, places.tolist(), strict=True))
     for draws in read_rounds(answers, counted, start):
         # None becomes NaN.
         chances = np.array(list(map(attrgetter("inclusion"), draws)), np.float64)
@@ -282,6 +285,11 @@ def replay(learning: Learning, run: Row, graph: Graph | None = None) -> None:
 def _are(verdicts: Sequence[Verdict], verdict: Verdict) -> NDArray[np.bool_]:
     """Return True for the verdicts that are ``verdict``, shape (verdicts,)."""
     return np.array([given is verdict for given in verdicts], np.bool_)
+
+
+def _count(verdicts: Sequence[Verdict]) -> NDArray[np.bool_]:
+    """Return True for the verdicts that are answers, shape (verdicts,)."""
+    return np.array([verdict.counts for verdict in verdicts], np.bool_)
 
 
 def parts_of(count: int) -> Iterator[Positions]:

@@ -24,12 +24,13 @@ from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.runs import find_run
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.probes.outcome import Probe
+from kgprobe.running.frame import write_frame
 from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.settings import LAST_CHANGES, versions
 from kgprobe.running.view import hide_view
 
 # Format of a run and its beliefs in the graph; runs of other formats cannot be read.
-_FORM = 5
+_FORM = 6
 
 # Properties of a run of this version that are read.
 _PROPERTIES = frozenset(
@@ -37,6 +38,7 @@ _PROPERTIES = frozenset(
         "form",
         *("id", "uid", "model", "probe", "config", "options", "local", "round", "seed", "as_of"),
         *("relations", "graph", "versions", "asked", "unaskable", "unanswered", "reversed"),
+        *("frame", "frame_digest"),
         *map(attrgetter("name"), dataclasses.fields(RoundsOptions)),
     }
 )
@@ -91,7 +93,9 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         "unanswered": 0,
     }
     if not graph.read("beliefs/run", id=plan.run):
-        make_folder(run_folder({"id": plan.run, "uid": uid}))
+        folder = run_folder({"id": plan.run, "uid": uid})
+        make_folder(folder)
+        properties |= write_frame(graph, folder, probe.relations, plan.as_of)
         # A killed process can have left beliefs of a forgotten run of that name.
         _forget_beliefs(graph, plan.run)
     run: Row = graph.write("beliefs/begin_run", id=plan.run, properties=properties)[0]["run"]

@@ -33,7 +33,7 @@ def test_rates_speak_of_the_whole_graph(example_graph: Graph, run: Run) -> None:
     of_relation = frame[frame["by"] == "relation"].iloc[0]
     # All facts are of one relation.
     assert (of_relation["group"], of_relation["right"]) == ("P36", pytest.approx(frame["right"][0]))
-    assert found.summary().startswith(f"tiny knows {found.overall.right} of this graph's {found.facts} facts")
+    assert found.summary().startswith(f"tiny knows {found.overall.right} of the graph's {found.facts} facts")
     # Its facts were drawn uniformly, and are few: it is the interval of the plain share, and no prediction is used.
     assert found.run["sampling"] == "uniform"
     assert found.summary().endswith(" facts, estimated from 64 answers, without predictions.")

@@ -31,7 +31,7 @@ def test_run_is_estimated_and_asks_on(home: dict[str, str], model: str) -> None:
     shown = succeed("estimate", **home)
     assert "By relation" in shown.stdout
     said = " ".join(shown.stdout.split())
-    assert "of this graph's" in said
+    assert "of the graph's" in said
     assert "estimated from 64 answers" in said
     whole = json.loads(kgprobe("estimate", "of-all", "--json", **home).stdout)
     assert whole["rates"][0]["drawn"] == 64

@@ -22,6 +22,7 @@ from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import read_beliefs
+from kgprobe.graph.state import graph_state
 from kgprobe.probes.distractors.evidence import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
@@ -64,7 +65,8 @@ def apply(
     graph: Graph, labels: dict[str, str], number: int, outcomes: list[Outcome], learner: str = "propagation"
 ) -> None:
     plan = make_plan("run", as_of=20250101, learner=learner)
-    run = {"id": "run", "model": "m", "relations": list(labels)}
+    run = {"id": "run", "uid": "00000000", "model": "m", "relations": list(labels), "as_of": 20250101}
+    run["graph"] = graph_state(graph)
     chances = [guessing_chance(outcome) for outcome in outcomes]
     LEARNERS[learner].load()(graph, plan, run, labels).apply(number, outcomes, chances)
 
@@ -94,7 +96,7 @@ ROUNDS = [
 OUTCOMES = [made for round_ in ROUNDS for made in round_]
 
 PROPERTIES = {
-    "form": 5,
+    "form": 6,
     "model": "m",
     "probe": "questions",
     "as_of": 20250101,
@@ -113,6 +115,8 @@ PROPERTIES = {
     "aim": "failures",
     "relations": ["r0", "r1"],
     "graph": "{}",
+    "frame": 6,
+    "frame_digest": "",
     "asked": 0,
     "unaskable": 0,
     "unanswered": 0,
@@ -128,7 +132,7 @@ def outcomes() -> list[Outcome]:
 @pytest.fixture
 def asked(graph: Graph) -> Graph:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
-    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    graph.write("beliefs/begin_run", id="run", properties={**PROPERTIES, "graph": graph_state(graph)})
     for number, round_ in enumerate(ROUNDS, start=1):
         apply(graph, LABELS, number, round_)
     return graph
@@ -177,7 +181,7 @@ def test_facts_are_grouped_by_what_they_are_about(graph: Graph) -> None:
         Fact("dated", "a", "date", "+1990-05-01"),
     ]
     load(graph, WrittenSource(people, facts, RELATIONS))
-    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    graph.write("beliefs/begin_run", id="run", properties={**PROPERTIES, "graph": graph_state(graph)})
     answers = ((facts[0], RIGHT), (facts[1], Verdict.REFUSED), (facts[2], WRONG))
     outcomes = [Outcome(FactKey(fact.subject, fact.id), verdict, fact.relation) for fact, verdict in answers]
     apply(graph, LABELS, 1, outcomes)
@@ -324,7 +328,7 @@ def test_all_that_is_right_to_a_question_is_shown(asked: Graph) -> None:
 def test_fact_that_its_neighbours_speak_against_leans(graph: Graph, own: Verdict, neighbours: Verdict) -> None:
     facts = [Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 5)]
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
-    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    graph.write("beliefs/begin_run", id="run", properties={**PROPERTIES, "graph": graph_state(graph)})
     outcomes = [Outcome(FactKey("e0", fact.id), neighbours if fact.id != "g1" else own, "r0") for fact in facts]
     apply(graph, {"r0": "r0"}, 1, outcomes)
     finding = find_in_run(graph, "run", list)
@@ -340,7 +344,7 @@ def test_belief_word_page_queries_and_paint_agree(
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
     facts = [FACTS[4], *(Fact(f"g{n}", "e0", "r0", f"e{n}") for n in range(1, 8))]
     load(graph, WrittenSource(ENTITIES, facts, RELATIONS))
-    graph.write("beliefs/begin_run", id="run", properties=PROPERTIES)
+    graph.write("beliefs/begin_run", id="run", properties={**PROPERTIES, "graph": graph_state(graph)})
     guess = QuestionEvidence("yes/no", "Is it?", "It is.", 0.1, expected=True)
     round_ = [
         outcome(4, RIGHT, chance=0.9),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate
+from kgprobe.beliefs.register import LEARNERS
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -26,6 +27,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.years import YearSource
 from tests.cases import slow_except
 from tests.running.killed_run import make_plan
+from tests.running.test_rounds import answers_of
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -116,6 +118,32 @@ def estimate_run(graph: Graph, run: str, **options: Any) -> GraphRates:
 
 def by(rates: GraphRates) -> dict[str, dict[str, GroupRate]]:
     return {one.by: {group.group: group for group in one.groups} for one in rates.groupings}
+
+
+@pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical", "propagation"]))
+def test_estimate_after_a_load_is_of_the_facts_of_the_start(graph: Graph, learner: str) -> None:
+    load_facts(graph)
+    ask(graph, "run", learner=learner, sampling="uniform")
+    before = estimate_run(graph, "run")
+    later = [replace(fact, id=f"later {fact.relation} {fact.id}", object="e9") for fact in FACTS[:300]]
+    load(graph, WrittenSource(PEOPLE, later, RELATIONS, fingerprint="later"))
+    after = estimate_run(graph, "run")
+    assert (after.facts, after.overall.right, after.answers) == (600, before.overall.right, 320)
+    assert after.notes[0].endswith("added 300 facts. 300 facts came or changed later and are left out.")
+    # It asks none of them.
+    ask(graph, "run", learner=learner, sampling="uniform", rounds=12)
+    asked = {answer["fact"] for answer in answers_of(graph, "run")}
+    assert asked <= {fact.id for fact in FACTS}
+    # Answers about a fact that has another object now do not count.
+    moved = next(fact for fact in FACTS if fact.id in asked)
+    object_ = next(f"e{n}" for n in range(60) if f"e{n}" != moved.object)
+    load(graph, WrittenSource(PEOPLE, [replace(moved, object=object_)], RELATIONS, fingerprint="moved"))
+    last = estimate_run(graph, "run")
+    assert (last.facts, "301 facts came or changed later" in last.notes[0]) == (599, True)
+    assert last.answers == 384 - sum(answer["fact"] == moved.id for answer in answers_of(graph, "run"))
+    person, relation = moved.subject.removeprefix("e"), moved.relation
+    assert last.notes[1] == f"Answers about lost facts do not count: person {person}, name of {relation}."
+    assert last.summary().startswith(f"known knows {last.overall.right} of the 599 facts of the run's start")
 
 
 @pytest.mark.parametrize("sampling", slow_except(["information", "hardest", "uniform", "thompson"], ["information"]))

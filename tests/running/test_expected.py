@@ -38,7 +38,7 @@ def learned(graph: Graph, run: str) -> HierarchicalBeliefs:
     """Return the learner of a run, from its answers."""
     properties = get_run(graph, run)
     learning = Learning(AskableFacts(open_columns(graph), properties["relations"], AS_OF), 1000)
-    replay(learning, properties, graph)
+    replay(learning, properties)
     return learning.beliefs
 
 

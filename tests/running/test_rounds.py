@@ -432,7 +432,7 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
         ("REMOVE run.asked", "it lacks asked"),
         ("REMOVE run.local", "it lacks local"),
         ("REMOVE run.form", "it lacks form"),
-        ("SET run.form = 1", "its form is 1, not 5"),
+        ("SET run.form = 1", "its form is 1, not 6"),
     ],
 )
 def test_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:

@@ -28,10 +28,10 @@ from kgprobe.probes.register import ProbeKind
 from kgprobe.records import Entity
 from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
+from kgprobe.running.frame import open_frame
 from kgprobe.running.learning import open_learning
 from kgprobe.running.rounds import continue_run, show_run
-from kgprobe.running.runs import begin_run, forget_run, get_run
-from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.running.runs import begin_run, forget_run, get_run, run_folder
 from tests.beliefs.graphs import random_graph
 from tests.kills import Moment, ending_at
 from tests.running.held_beliefs import OF_RUN, assert_holds, on_facts
@@ -202,7 +202,7 @@ def assert_finished(graph: Graph, run: str, *, everywhere: bool = True) -> None:
     """Check that facts and beliefs have the numbers that follow from all answers of a run."""
     assert_holds(graph, run, everywhere=everywhere)
     properties = get_run(graph, run)
-    askable = AskableFacts(open_columns(graph), properties["relations"], properties["as_of"])
+    askable = open_frame(graph, properties, run_folder(properties)).facts
     beliefs = open_learning(graph, properties, askable).beliefs
     theta = {row["fact"]: row["theta"] for row in graph.query(OF_RUN, run=run)}
     # A load can have ended facts.

@@ -7,6 +7,7 @@ places in these orders.
 
 from array import array
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -340,6 +341,12 @@ class AskableFacts:
         if further:
             places = _places_of(columns.fact_ids, further)
             self.places = np.union1d(self.places, places[places >= 0])
+
+    def among(self, positions: Int64s) -> "AskableFacts":
+        """Return the facts at some positions, which are ascending."""
+        facts = copy(self)
+        facts.places = self.places[positions]
+        return facts
 
     def __len__(self) -> int:
         return len(self.places)
