@@ -148,7 +148,18 @@ def test_two_days_of_a_new_user(
     # Label them, write a training set, and fine-tune.
     label = ("label", "--model", "hf:./model", "--ways", "distractors", "--name", "labels", "--json")
     assert printed(*label, **home)["asked_facts"] == len(rows)
-    teach = ("--teach", "surely unknown", "--known-share", "0.5", "--held-out", "0", "--form", "statements")
+    teach = (
+        "--teach",
+        "surely unknown",
+        "--known-share",
+        "0.5",
+        "--held-out",
+        "0",
+        "--form",
+        "statements",
+        "--format",
+        "completion",
+    )
     succeed("export", "sft", "labels", *teach, "-o", "sft", **home)
     examples = [json.loads(line) for line in Path("sft/train.jsonl").read_text(encoding="utf-8").splitlines()]
     chosen = {fact for example in examples for fact in example["facts"]}
@@ -160,9 +171,16 @@ def test_two_days_of_a_new_user(
     measure = ("probe", "distractors", "--seed", "3", "--json", "--model")
     before = printed(*measure, "hf:./model", "--name", "before", **home)
     after = printed(*measure, "hf:./model+./adapter", "--name", "after", **home)
-    assert (before["win_rate"], after["win_rate"]) == (KNOWN / len(rows), 1.0)
-    checked = printed("check", "before", "after", "--json", **home)
-    assert (checked["verdict"], checked["gained"], checked["forgotten"]) == ("kept", len(rows) - KNOWN, 0)
+    assert before["win_rate"] == KNOWN / len(rows)
+    checked = run("check", "before", "after", "--json", **home)
+    verdict = json.loads(checked.stdout)
+    assert checked.returncode == {"kept": 0, "lost": 1, "undecided": 3}[verdict["verdict"]]
+    changed = {change: set[str]() for change in ("gained", "forgotten")}
+    for fact in verdict["changed_facts"]:
+        changed[fact["change"]].add(fact["fact"])
+    assert changed["gained"] == {" ".join(row) for row in set(rows) - taught}
+    assert changed["forgotten"].isdisjoint(chosen)
+    assert after["win_rate"] * len(rows) == pytest.approx(len(rows) - len(changed["forgotten"]))
 
     # Write the labels into the user's own graph.
     Path("mapping.toml").write_text(MAPPING, encoding="utf-8")
@@ -170,9 +188,9 @@ def test_two_days_of_a_new_user(
     with Graph(second_endpoint) as own:
         wipe(own)
         for land, relation, name in rows:
-            own.query(OWN_FACT.replace("RELATION", relation.upper()), {"land": land, "name": name})
+            own.query(OWN_FACT.replace("RELATION", relation.upper()), land=land, name=name)
         succeed("beliefs", "write-back", "labels", *own_graph, **home, **credentials(second_endpoint))
-        assert own.query(OWN_LABELS).rows == [{"known": KNOWN, "facts": len(rows)}]
+        assert own.query(OWN_LABELS).rows == ({"known": KNOWN, "facts": len(rows)},)
 
     # The second day: a table with a new row keeps the templates, and the run goes on.
     monkeypatch.setattr(dates, "date", Tomorrow)
