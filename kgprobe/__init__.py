@@ -98,8 +98,8 @@ if TYPE_CHECKING:
     from kgprobe.graph.reversal import reversal_of as reversal_of
     from kgprobe.graph.subgraphs import facts_of as facts_of
     from kgprobe.graph.subgraphs import neighbourhood as neighbourhood
-    from kgprobe.graph.type_labels import label_by_type as label_by_type
-    from kgprobe.graph.type_labels import remove_type_labels as remove_type_labels
+    from kgprobe.graph.types import add_types as add_types
+    from kgprobe.graph.types import remove_types as remove_types
     from kgprobe.models.model import Models as Models
     from kgprobe.models.model import load_model as load_model
     from kgprobe.models.model import wrap_model as wrap_model
@@ -160,7 +160,7 @@ _NAMES = {
     "graph.copying": ("copy_graph",),
     "graph.reversal": ("reversal_of",),
     "graph.subgraphs": ("facts_of", "neighbourhood"),
-    "graph.type_labels": ("label_by_type", "remove_type_labels"),
+    "graph.types": ("add_types", "remove_types"),
     "models.model": ("Models", "load_model", "wrap_model"),
     "running.training": ("TrainerCallback",),
     "servers.opening": ("open_graph",),

@@ -19,6 +19,9 @@ UNKNOWN = "unknown"
 # A day yyyymmdd, not the year 20,100,630.
 _DAY = re.compile(r"[0-9]{8}")
 
+# ISO 8601 writes years with four digits, or with a sign and more.
+_YEAR_OF_DAY = re.compile(r"([+-]?[0-9]{4}|[+-][0-9]{5,})(-|$)")
+
 _CALENDAR_DATE = re.compile(r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 # Twelve digits reach past the age of the universe, and yyyymmdd then stays within 64 bits.
@@ -124,6 +127,11 @@ def as_of_day(as_of: int | str | date | None) -> int:
         if not (known and 1 <= day <= _days(year, month)):
             raise ArgumentError("as_of", f"is {as_of}; expected a day (20211231, '2021-12-31') or a year ('2021').")
         return as_of
+    if not _YEAR_OF_DAY.match(as_of):
+        raise ArgumentError(
+            "as_of",
+            f"is not a date: {as_of!r}; expected a year of four digits (2021, -0044), or a day (2021-12-31, 20211231).",
+        )
     try:
         return last_day(as_of)
     except ValueError as error:

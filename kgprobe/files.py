@@ -21,6 +21,9 @@ from kgprobe.errors import KgprobeError
 
 T = TypeVar("T")
 
+# Errors of decoding JSON; deep nesting raises the last.
+UNREADABLE_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
+
 # File in a graph's folder with values of options, which a team writes once.
 CONFIG_FILE = "kgprobe.toml"
 
@@ -28,7 +31,7 @@ CONFIG_FILE = "kgprobe.toml"
 _FULL_BYTES = 32 * 2**20
 # Bytes that are digested at once.
 _BLOCK = 2**20
-_UNUSABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+_UNUSABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG)
 # Parts of the names of unfinished files: the machine, and a number within this process.
 _NODE = re.sub(r"[^A-Za-z0-9-]+", "_", platform.node())[:40] or "here"
 _numbers = count()
@@ -69,6 +72,15 @@ def make_folder(folder: Path) -> None:
         raise KgprobeError(f"The folder {folder} cannot be created: {error.strerror}.{_elsewhere(folder)}") from error
 
 
+def folder_size(folder: Path) -> int:
+    """Return the number of bytes of the files in a folder; 0 if there is no folder."""
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            size += path.stat().st_size if path.is_file() else 0
+    return size
+
+
 def owner_only(path: str, flags: int) -> int:
     """Open a file for :func:`open` (``opener``); only the owner can access a file created here."""
     return os.open(path, flags, 0o600)
@@ -91,7 +103,7 @@ def read_json(path: Path, form: type[T], remedy: str) -> T:
         raise
     except OSError as error:
         raise KgprobeError(f"{path} cannot be read: {error.strerror}. {remedy}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE_JSON as error:
         raise KgprobeError(f"{path} is damaged: {error}. {remedy}") from error
 
 
@@ -167,6 +179,8 @@ def place_is_unusable(error: OSError) -> str | None:
 
 
 def _why(path: Path, error: OSError, verb: str) -> str:
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{path} cannot be {verb}: its name is too long. Choose a shorter one."
     full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
     return full or f"{path} cannot be {verb}: {error.strerror or error}.{_elsewhere(path)}"
 

@@ -72,7 +72,9 @@ def test_reference_date_is_a_day_however_it_is_given() -> None:
     assert as_of_day(None) == today()
 
 
-@pytest.mark.parametrize("wrong", [0, 2021, 202112, 20210230, 20211301, "20210230", "", "soon", "2021-02-30"])
+@pytest.mark.parametrize(
+    "wrong", [0, 2021, 202112, 20210230, 20211301, "20210230", "", "soon", "2021-02-30", "-1", "202", "20211"]
+)
 def test_what_is_no_reference_date_is_refused(wrong: int | str) -> None:
     with pytest.raises(ArgumentError, match="`as_of` is "):
         as_of_day(wrong)

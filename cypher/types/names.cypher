@@ -1,6 +1,7 @@
-// Labels of types that instances have, or are getting, the largest type first. Scans the types.
-// no parameters -> type, name, label, size
+// Labels of types that instances have, or are getting, that of the largest type first. Scans the types.
+// no parameters -> type: id, label
 MATCH (type:Type)
 WHERE type.node_label IS NOT NULL
-RETURN type.id AS type, type.label AS name, type.node_label AS label, type.size AS size
-ORDER BY size DESC, type
+WITH type
+ORDER BY type.size DESC, type.id
+RETURN type.id AS type, type.node_label AS label

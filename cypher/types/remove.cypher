@@ -1,6 +1,6 @@
-// Remove a label from entities.
-// $ids, $label -> no rows
-UNWIND $ids AS id
-MATCH (entity:Entity {id: id})
-USING INDEX SEEK entity:Entity(id)
+// Remove a label from some entities; called until none are left, to limit the size of transactions.
+// $label, $size -> removed
+MATCH (entity:$($label))
+WITH entity LIMIT $size
 REMOVE entity:$($label)
+RETURN count(*) AS removed

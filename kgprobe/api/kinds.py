@@ -4,10 +4,12 @@ The name of a result is the name of its folder in the kind's folder below ``KGPR
 with the run's number in its graph, which is not a part of the name.
 """
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,7 +31,10 @@ from kgprobe.api.rounds import open_run
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import home, read_json
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.config import read_label_config
+from kgprobe.models.spec_forms import model_name
 from kgprobe.results.measurement import Measurement, Run
+from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from kgprobe.judge.files import Judge
@@ -46,6 +51,23 @@ _RUN_FOLDER = re.compile(r"(.+)-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
+class Description:
+    """What the files of a result say of it.
+
+    Attributes:
+        headline: the result in a sentence; empty if it has none yet.
+        models: specs of its models; empty for those of the results that it was made from.
+        graphs: states of its graphs, see :func:`kgprobe.graph.state.graph_state`; likewise.
+        uses: folders of the stored results that it was made from.
+    """
+
+    headline: str
+    models: Sequence[str] = ()
+    graphs: Sequence[str] = ()
+    uses: Sequence[Path] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of stored results.
 
@@ -53,17 +75,19 @@ class Kind:
         name: name of the kind.
         folder: name of its folder below kgprobe's own.
         holds: returns True for a folder with a result of the kind. Raises KgprobeError for an unreadable one.
-        headline: returns the result in a sentence, read from its files; empty if it has none yet.
+        describe: returns what its files say of it.
         page: file of its page; empty if it has none.
         opens: opens a folder of the kind, with the graph if it is given.
+        has_parts: True if the measurements that it was made from are a part of it.
     """
 
     name: str
     folder: str
     holds: Callable[[Path], bool]
-    headline: Callable[[Path], str]
+    describe: "Callable[[Path], Description]"
     page: str
     opens: "Callable[[Path, Graph | None], Opened]"
+    has_parts: bool = False
 
     @property
     def place(self) -> Path:
@@ -72,7 +96,8 @@ class Kind:
 
     def has(self, folder: Path) -> bool:
         """Return True for a result in the kind's place; also for a damaged one, whose opening reports the damage."""
-        return folder.is_dir() and ((folder / CONFIG).exists() or self.holds(folder))
+        # Unlike Path.is_dir, this is False for a name that is too long.
+        return os.path.isdir(folder) and ((folder / CONFIG).exists() or self.holds(folder))
 
 
 class Summary(msgspec.Struct):
@@ -86,6 +111,10 @@ class Summary(msgspec.Struct):
     lead: list[str] = []
     rounds: int | None = None
     questions: int | None = None
+    model: str = ""
+    graph: str = ""
+    config: dict[str, Any] = {}
+    results: list[Any] = []
 
 
 def read_summary(path: Path) -> Summary:
@@ -148,48 +177,87 @@ def finding_headline(folder: Path) -> str:
     return "; ".join(filter(None, [summary.headline, summary.headline_details]))
 
 
-def _measurement(folder: Path) -> str:
-    headline = finding_headline(folder)
-    if headline:
-        return headline
+def _measurement(folder: Path) -> Description:
     settings = read_settings(folder)
     if "probe" not in settings or "model" not in settings.get("described", {}):
         raise KgprobeError(f"{folder / CONFIG} names neither model nor probe.")
-    return f"{settings['described']['model']}, {settings['probe']}"
+    model, dataset = str(settings["described"]["model"]), settings.get("dataset")
+    headline = finding_headline(folder) or f"{model_name(model)}, {settings['probe']}"
+    uses = () if dataset is None else (home() / "datasets" / str(dataset["name"]),)
+    return Description(headline, (model,), (str(settings.get("graph", "")),), uses)
 
 
-def _labels(folder: Path) -> str:
-    config = read_settings(folder)
-    return f"{config['model']}, labelled by {', '.join(config['ways'])}"
+def _run(folder: Path) -> Description:
+    summary = read_summary(folder / "results.json")
+    return Description(finding_headline(folder), tuple(filter(None, [summary.model])), (summary.graph,))
 
 
-def _judge(folder: Path) -> str:
+def _labels(folder: Path) -> Description:
+    from kgprobe.labelling.statistics import read_statistics
+
+    config, _ = read_label_config(folder)
+    ways = read_statistics(folder).ways
+    rates = [f"{way.way.replace('_', ' ')} {way.right}" for way in ways if way.right is not None]
+    facts = f"{counted(max(way.facts for way in ways), 'asked fact')}; " if ways else ""
+    headline = f"{facts}right by {', '.join(rates)}" if rates else f"labelled by {', '.join(config['ways'])}"
+    uses = [home() / "probes" / name for name in _texts(config.get("measurements"))]
+    judge = config.get("judge")
+    if isinstance(judge, Mapping):
+        uses += [home() / "judged" / name for name in _texts(judge.get("folder"))]
+    return Description(headline, (str(config["model"]),), (str(config.get("graph", "")),), uses)
+
+
+def _judge(folder: Path) -> Description:
     from kgprobe.judge.files import load_judge
 
     judge = load_judge(folder)
-    return f"{judge.classifier.kind} judge of {judge.answers_of}, on states of layer {judge.layer}"
+    headline = f"{judge.classifier.kind} judge of {model_name(judge.answers_of)}, on states of layer {judge.layer}"
+    uses = [home() / "probes" / str(judge.training["labels"])] if "labels" in judge.training else []
+    return Description(headline, (judge.answers_of,), (str(judge.labels.get("graph", "")),), uses)
 
 
-def _judged_graph(folder: Path) -> str:
+def _judged_graph(folder: Path) -> Description:
     from kgprobe.judge.judged_facts import read_judged_graph
 
     config = read_judged_graph(folder)
-    return f"{config.judge.answers_of}, judged on {config.facts:,} facts"
+    headline = f"{model_name(config.judge.answers_of)}, judged on {config.facts:,} facts"
+    uses = (home() / "probes" / config.judge.labels,)
+    return Description(headline, (config.judge.answers_of,), (config.graph,), uses)
 
 
-def _comparison(folder: Path) -> str:
+def _dataset(folder: Path) -> Description:
+    return Description(f"in {folder.resolve()}")
+
+
+def _comparison(folder: Path) -> Description:
     summary = read_summary(folder / f"{comparison_file(folder)}.json")
-    return summary.summary or summary.verdict or ""
+    sentence = (summary.summary or summary.verdict or "").partition(". ")[0]
+    return Description(sentence, uses=_folders(summary.config))
 
 
-def _study(folder: Path) -> str:
+def _study(folder: Path) -> Description:
     summary = read_summary(folder / "study.json")
-    return f"{summary.title}: {summary.verdict}"
+    return Description(f"{summary.title}: {summary.verdict}", uses=_folders(summary.config))
 
 
-def _report(folder: Path) -> str:
+def _report(folder: Path) -> Description:
     summary = read_summary(folder / "report.json")
-    return " ".join([f"{summary.title}:", *summary.lead])
+    return Description(" ".join([f"{summary.title}:", *summary.lead]), uses=_folders(summary.results))
+
+
+def _folders(config: object) -> list[Path]:
+    """Return the paths below kgprobe's own folder in settings."""
+    paths = map(Path, _texts(config))
+    return [path for path in paths if path.is_absolute() and path.is_relative_to(home())]
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value, in its lists and mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple, Mapping)):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
 
 
 def run_name(folder: Path) -> str:
@@ -244,20 +312,22 @@ KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, "finding.html", open_measurement),
-        Kind(RUN, "runs", _is_run, finding_headline, "finding.html", _open_run),
-        Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "", _open_labels),
+        Kind(RUN, "runs", _is_run, _run, "finding.html", _open_run),
+        Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "", _open_labels, has_parts=True),
         Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _open_judge),
         Kind(JUDGED_GRAPH, "judged", _setting("shards"), _judged_graph, "", _open_judged_graph),
         Kind(
             DATASET,
             "datasets",
             lambda folder: any(folder.glob("data/test.*")),
-            lambda folder: f"in {folder.resolve()}",
+            _dataset,
             "",
             _open_dataset,
         ),
         Kind(COMPARISON, "comparisons", _is_comparison, _comparison, "", partial(_open_files, "")),
-        Kind(STUDY, "studies", _file("study.json"), _study, "study.html", partial(_open_files, "study")),
+        Kind(
+            STUDY, "studies", _file("study.json"), _study, "study.html", partial(_open_files, "study"), has_parts=True
+        ),
         Kind(REPORT, "reports", _file("report.json"), _report, "report.html", partial(_open_files, "report")),
     )
 }

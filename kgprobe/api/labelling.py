@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kgprobe.api.graphs import reverse_graph
@@ -23,10 +24,11 @@ from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.labelling.answers import WayAnswers, count_answers
 from kgprobe.labelling.building import AnswersByFact, labelled_rows
 from kgprobe.labelling.card import write_card
+from kgprobe.labelling.config import LABEL_TABLE, read_label_config
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
-from kgprobe.labelling.statistics import statistics_of, write_statistics
-from kgprobe.labelling.table import LABEL_TABLE, LabelTable, write_label_table
+from kgprobe.labelling.statistics import statistics_of
+from kgprobe.labelling.table import LabelTable, write_label_table
 from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, Way, parse_ways
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model, Models
@@ -37,7 +39,7 @@ from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.labels import Labels, read_labels_of
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, read_config, require_identical
+from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey
@@ -295,9 +297,8 @@ def _write(
     names = relation_names(graph, columns.relation_ids)
     folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
     rows = labelled_rows(facts, predictions, of_facts, names, progress.on_rows)
-    table = write_label_table(folder, config, rows)
+    table = write_label_table(folder, config, rows, msgspec.json.encode(statistics_of(of_facts, calibration)))
     write_card(table)
-    write_statistics(folder, statistics_of(of_facts, calibration))
     return table
 
 
@@ -328,7 +329,7 @@ def _check_name(name: str | None, config: Mapping[str, Any]) -> None:
     folder = home() / "labels" / (name or "")
     if name is None or not (folder / CONFIG).exists():
         return
-    stored = read_config(folder, LABEL_TABLE)
+    stored, _ = read_label_config(folder)
     stored.pop("measurements", None)
     require_identical(folder, stored, config, LABEL_TABLE)
 

@@ -1,6 +1,5 @@
 """``kgprobe.measure``: ask a list of facts once each, by one probe."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import short_name
 from kgprobe.options import make_options
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
@@ -146,6 +146,5 @@ def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
 
 def measurement_name(probe: str, config: Mapping[str, Any]) -> str:
     """Return the name of a measurement's folder, from its model and probe, and a digest of its settings."""
-    model = str(config["described"]["model"]).removeprefix("hf:")
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", f"{model}-{asked_by(probe, config['reversed'])}").strip("-").lower()
-    return f"{slug[-60:]}-{digest_of(config)}"
+    probe_slug = asked_by(probe, config["reversed"]).replace(" ", "-")
+    return f"{short_name(str(config['described']['model']))}-{probe_slug}-{digest_of(config)}"

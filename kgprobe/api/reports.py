@@ -4,8 +4,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from kgprobe.api.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
 from kgprobe.api.measuring import open_measurement
 from kgprobe.api.rounds import open_run
@@ -16,7 +14,7 @@ from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.runs import list_runs, runs_with_rounds
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, state_uid
 from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.measurement import Measurement, Run
@@ -52,7 +50,7 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> report = kgprobe.make_report([made])
     >>> report.title, len(report.facts_frame())
-    ('Gemma 3 270M knows ...% [..., ...] of the 4 facts asked', 4)
+    ('Gemma 3 270M ...% [..., ...] of the 4 facts asked; guessing ...', 4)
 
     Cost: reading all answers; a walk from each asked subject. Memory: the asked facts.
 
@@ -273,7 +271,7 @@ def latest_result(graph: Graph) -> "Stored":
     Raises:
         UnknownNameError: the graph has no results.
     """
-    uid = msgspec.json.decode(graph_state(graph))["uid"]
+    uid = state_uid(graph_state(graph))
     results: list[Stored] = [open_run(graph, run["id"]) for run in runs_with_rounds(list_runs(graph))[-1:]]
     for path in sorted((home() / "probes").glob(f"*/{FILE}")):
         folder = path.parent

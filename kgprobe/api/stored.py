@@ -4,8 +4,9 @@ A name is the one of :mod:`kgprobe.api.kinds`, the path of a folder, or the spec
 """
 
 import difflib
+import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -24,18 +25,20 @@ from kgprobe.api.kinds import (
     finding_headline,
     read_settings,
     read_summary,
-    run_name,
 )
 from kgprobe.api.rounds import forget_run
+from kgprobe.api.shelf import Shelf, name_of, plan_deletions, stored_folders
 from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import home, make_folder
-from kgprobe.graph.client import Graph, Row
+from kgprobe.files import folder_size, home, make_folder
+from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import list_runs
-from kgprobe.models.spec_forms import absolute_spec, is_spec
+from kgprobe.models.spec_forms import absolute_spec, is_spec, model_name
 from kgprobe.results.listing import ListedResult, ResultList
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.runs import run_folder
+from kgprobe.running.store import FILE
+from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from kgprobe.api.kinds import Opened
@@ -78,47 +81,37 @@ def list_results(graph: Graph | None = None, *, kinds: Sequence[str] = ()) -> Re
     Raises:
         ArgumentError: no such kind.
     """
-    rows: list[ListedResult] = []
-    notes: list[str] = []
     chosen = kinds_named(kinds)
-    for kind in chosen:
-        for entry in _stored(kind):
-            row = _listed(entry)
-            if isinstance(row, str):
-                notes.append(row)
-            elif row is not None:
-                rows.append(row)
+    shelf = Shelf()
+    entries = [entry for entry in shelf.entries if entry.kind in chosen and (kinds or entry.folder not in shelf.parts)]
+    rows = [_row(entry, shelf) for entry in entries]
+    notes = [fault for kind, fault in shelf.faults if kind in chosen]
     if graph is not None and KINDS[RUN] in chosen:
-        rows = _with_runs(rows, list_runs(graph))
+        rows = _with_runs(rows, graph, shelf)
     rows.sort(key=lambda row: (row.changed, row.name), reverse=True)
     return ResultList(results=rows, notes=notes)
 
 
-def _stored(kind: Kind) -> Iterator[Found]:
-    """Yield the folders of a kind below kgprobe's own, by name."""
-    for folder in sorted(kind.place.glob("*")):
-        if folder.is_dir() and not folder.name.endswith(".part"):
-            yield Found(kind, _name_of(kind, folder), folder)
-
-
-def _name_of(kind: Kind, folder: Path) -> str:
-    return run_name(folder) if kind.name == RUN else folder.name
-
-
-def _listed(entry: Found) -> ListedResult | str | None:
-    """Return the row of a result, the reason why it cannot be read, or None for a folder without a result."""
-    try:
-        return _row(entry) if entry.kind.has(entry.folder) else None
-    except (KgprobeError, OSError) as error:
-        return f"{entry.folder} cannot be read: {error}"
-
-
-def _row(entry: Found) -> ListedResult:
+def _row(entry: Found, shelf: Shelf) -> ListedResult:
     kind, folder = entry.kind, entry.folder
     file = f"{comparison_file(folder)}.html" if kind.name == COMPARISON else kind.page
     page = folder / file if file and (folder / file).exists() else None
+    parts = shelf.parts_of(folder)
+    headline = shelf.of(folder).headline
+    if parts:
+        headline = f"{headline}; has {counted(len(parts), 'measurement')}"
     row = ListedResult(
-        kind.name, entry.name, _changed(folder), kind.headline(folder), folder, page, f"kgprobe show {entry.name}"
+        kind.name,
+        entry.name,
+        _changed(folder),
+        sum(folder_size(path) for path in (folder, *(part.folder for part in parts))),
+        ", ".join(shelf.models_of(folder)),
+        ", ".join(shelf.graphs_of(folder)),
+        headline,
+        folder,
+        page,
+        f"kgprobe show {entry.name}",
+        parts=[part.name for part in parts],
     )
     if kind.name != RUN:
         return row
@@ -127,7 +120,9 @@ def _row(entry: Found) -> ListedResult:
 
 
 def _changed(folder: Path) -> datetime:
-    files = [file.stat().st_mtime for file in folder.iterdir() if file.is_file()]
+    """Return the time of the last answer, or else of the last change of a file: a page is written when it is shown."""
+    answers = folder / FILE
+    files = [file.stat().st_mtime for file in ([answers] if answers.is_file() else folder.iterdir()) if file.is_file()]
     return datetime.fromtimestamp(max(files, default=folder.stat().st_mtime), timezone.utc).astimezone()
 
 
@@ -141,21 +136,24 @@ def _in_rounds(row: ListedResult, rounds: int | None, of: int | None, asked: int
     return replace(row, headline=headline, rounds=rounds, asked=asked)
 
 
-def _with_runs(rows: Sequence[ListedResult], runs: Sequence[Row]) -> list[ListedResult]:
+def _with_runs(rows: Sequence[ListedResult], graph: Graph, shelf: Shelf) -> list[ListedResult]:
     """Return the rows, with the progress of a graph's runs, and with runs that have no folder here."""
     here = {row.folder.name: row for row in rows if row.kind == RUN}
     listed = [row for row in rows if row.kind != RUN]
-    for run in runs:
+    for run in list_runs(graph):
         number = f"{run['id']}-{run.get('uid')}"
+        model, called = model_name(str(run.get("model"))), shelf.called(str(run.get("graph")))
         row = here.pop(number, None)
         if row is None:
             started = datetime.fromisoformat(run.get("started") or "1970-01-01T00:00:00+00:00").astimezone()
             place = KINDS[RUN].place / number
             fault = "its files are damaged" if place.exists() else "its folder is not on this machine"
-            about = f"{run.get('model')}, {run.get('probe')}; {fault}"
-            row = ListedResult(RUN, run["id"], started, about, place, None, f"kgprobe show {run['id']}")
+            about = f"{model}, {run.get('probe')}; {fault}"
+            row = ListedResult(
+                RUN, run["id"], started, 0, model, called, about, place, None, f"kgprobe show {run['id']}"
+            )
         else:
-            row = replace(row, headline=finding_headline(row.folder))
+            row = replace(row, model=model, graph=called or row.graph, headline=finding_headline(row.folder))
         listed.append(_in_rounds(row, run.get("round"), run.get("rounds"), run.get("asked")))
     return [*listed, *here.values()]
 
@@ -181,8 +179,8 @@ def find(name: str | Path, kinds: Sequence[str] = (), graph: Graph | None = None
         folder = Path(name)
         # With a single kind, its own error says what a given folder lacks.
         is_given = len(chosen) == 1 and _is_path(name)
-        holding = [kind for kind in chosen if folder.is_dir() and (is_given or kind.holds(folder))]
-        matches = [Found(kind, _name_of(kind, folder), folder) for kind in holding]
+        holding = [kind for kind in chosen if os.path.isdir(folder) and (is_given or kind.holds(folder))]
+        matches = [Found(kind, name_of(kind, folder), folder) for kind in holding]
     if len(matches) == 1:
         return matches[0]
     if matches:
@@ -196,7 +194,7 @@ def _named(name: str, kinds: Sequence[Kind], graph: Graph | None) -> list[Found]
     for kind in kinds:
         own = kind.place / name
         if kind.has(own):
-            matches.append(Found(kind, _name_of(kind, own), own))
+            matches.append(Found(kind, name_of(kind, own), own))
         elif kind.name == RUN:
             matches += _runs_named(name, graph)
     return matches
@@ -207,7 +205,7 @@ def _runs_named(name: str, graph: Graph | None) -> list[Found]:
     for run in () if graph is None else list_runs(graph):
         if run["id"] == name:
             return [Found(kind, name, run_folder(run))]
-    return [entry for entry in _stored(kind) if entry.name == name and kind.holds(entry.folder)]
+    return [entry for entry in stored_folders(kind) if entry.name == name and kind.holds(entry.folder)]
 
 
 def _newest_measurement(spec: str) -> Found:
@@ -217,7 +215,7 @@ def _newest_measurement(spec: str) -> Found:
         UnknownNameError: the model has none.
     """
     newest, when, own_spec = None, 0, absolute_spec(spec)
-    for entry in _stored(KINDS[MEASUREMENT]):
+    for entry in stored_folders(KINDS[MEASUREMENT]):
         with suppress(KgprobeError, FileNotFoundError):
             described = read_settings(entry.folder).get("described") or {}
             time = (entry.folder / CONFIG).stat().st_mtime_ns
@@ -249,7 +247,7 @@ def _ambiguous(name: str, matches: Sequence[Found]) -> ArgumentError:
 def _unknown(name: str | Path, kinds: Sequence[Kind]) -> str:
     """Return a message on an unknown name: its kind, if it is of another one than expected, or near names."""
     expected = " or ".join(kind.name for kind in kinds)
-    every = [entry for kind in KINDS.values() for entry in _stored(kind)]
+    every = [entry for kind in KINDS.values() for entry in stored_folders(kind)]
     others = [entry for entry in every if entry.name == str(name)]
     if others:
         return f"{name} is a {' and a '.join(entry.kind.name for entry in others)}; expected a {expected}."
@@ -376,6 +374,8 @@ def link_dataset(folder: Path) -> None:
 def delete(name: str | Path, graph: Graph | None = None, *, kind: str | None = None) -> None:
     """Delete a stored result: its folder, and what the graph has of a run or judged graph.
 
+    A label table or a study is deleted with its measurements, except those that other results use.
+
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="not-needed")
     >>> kgprobe.delete("not-needed")
     >>> made.folder.exists()
@@ -391,7 +391,9 @@ def delete(name: str | Path, graph: Graph | None = None, *, kind: str | None = N
         ArgumentError: several results have this name, or a run is deleted without its graph.
         KgprobeError: a process uses the result, or a file cannot be deleted.
     """
-    delete_found(find(name, [] if kind is None else [kind], graph), graph)
+    (deletion,) = plan_deletions([find(name, [] if kind is None else [kind], graph)])
+    for entry in (deletion.entry, *deletion.parts):
+        delete_found(entry, graph)
 
 
 def delete_found(entry: Found, graph: Graph | None = None) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.graph.client import Graph
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.sampling.facts import describe_facts
@@ -73,7 +74,7 @@ def read_human_scores(scores: str | Path | Sequence[Mapping[str, Any]]) -> list[
         return _read_table(Path(scores), content)
     except msgspec.ValidationError as error:
         raise KgprobeError(f"{where}: {error}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE_JSON as error:
         raise KgprobeError(f"{where} is not valid JSON: {error}.") from error
     except (OSError, ValueError) as error:
         raise KgprobeError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}.") from error

@@ -74,13 +74,14 @@ Candidate: TypeAlias = tuple[str, str, Bools]
 
 
 def group_rates(
-    graph: Graph, facts: AskableFacts, year_relation: str | None, rates: CorrectedRates
+    graph: Graph, facts: AskableFacts, year_relation: str | None, rates: CorrectedRates, unaskable: Bools
 ) -> list[Grouping[GroupRate]]:
     """Return the largest groups of each kind with at least ``ENOUGH`` draws: relations, types, popularities, years.
 
     Args:
         year_relation: id of the relation whose date at the subject gives a fact's year; ``start`` takes the year in
             which the fact began; None chooses, see :mod:`kgprobe.sampling.years`.
+        unaskable: True for facts that turned out not to be askable, shape (facts,).
     """
     years, source = _years(graph, facts, year_relation)
     kinds = {
@@ -95,7 +96,7 @@ def group_rates(
         for id_, name, members in candidates:
             rate = rates.rate(members)
             if rate is not None and rate.labelled >= ENOUGH:
-                groups.append(group_rate(by, id_, name, int(members.sum()), rate))
+                groups.append(group_rate(by, id_, name, int((members & ~unaskable).sum()), rate))
             if len(groups) == SHOWN_GROUPS and by != "year":
                 break
         if groups:

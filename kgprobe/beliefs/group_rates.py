@@ -32,6 +32,7 @@ class GroupRates(ResultRow):
         guessed: expected win rate of a guesser on the same questions.
         heard: number of facts with an answer that is neither a refusal nor off the format.
         heard_win_rate: the win rate of these facts by such answers; None where there are none.
+        group: id of the group; None for all facts.
     """
 
     name: str
@@ -41,6 +42,7 @@ class GroupRates(ResultRow):
     guessed: Annotated[float, Heading("by guessing", Percent)]
     heard: int
     heard_win_rate: Annotated[Share | None, Heading("win rate, heard")]
+    group: str | None = None
 
 
 Row = TypeVar("Row", bound=ResultRow)
@@ -63,12 +65,13 @@ class Grouping(Generic[Row]):
     source: YearSource | None = None
 
 
-def group_of(name: str, facts: pd.DataFrame) -> GroupRates:
+def group_of(name: str, facts: pd.DataFrame, group: str | None = None) -> GroupRates:
     """Return the rates of facts.
 
     Args:
         facts: one row per fact, at least one, with numbers of own answers (right, wrong, and among the wrong ones
             refused and off_format) and a guesser's probability to win it (guessed).
+        group: id of the group.
     """
     readable = facts["wrong"] - facts["refused"] - facts["off_format"]
     heard = facts["right"] + readable > 0
@@ -82,6 +85,7 @@ def group_of(name: str, facts: pd.DataFrame) -> GroupRates:
         float(facts["guessed"].mean()),
         int(heard.sum()),
         share(heard_wins, int(heard.sum())) if heard.any() else None,
+        group,
     )
 
 
@@ -103,7 +107,7 @@ def grouped(
     # Ties go to the smaller key, so that the order of the facts does not matter.
     large = sizes.index[sizes >= least]
     largest = sorted(large, key=lambda key: (-sizes[key], str(key)))[:SHOWN_GROUPS]
-    groups = [group_of(name_of.get(key, str(key)), facts.loc[pairs.index[pairs == key]]) for key in largest]
+    groups = [group_of(name_of.get(key, str(key)), facts.loc[pairs.index[pairs == key]], str(key)) for key in largest]
     return Grouping(by, groups, len(sizes) - len(largest))
 
 

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import click
 import cloup
 
+from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import count_option, debug_option, graph_option, on_graph, open_graph
 from kgprobe.cli.rendering import print_rows
@@ -113,30 +114,35 @@ def browser(output: Path | None, port: int | None, bind: str, host: str, in_brow
 
 
 @cloup.command(cls=OneScreenCommand)
-@count_option("--count", default=12, help="Number of types.")
-@click.option("--remove", is_flag=True, help="Remove the labels.")
+@click.argument("of", type=Choice(["entities", "relations"]), default="entities")
+@count_option("--count", default=12, help="Number of types or relations.")
+@click.option("--remove", is_flag=True, help="Remove the labels, or the twins.")
 @on_graph
-def types(count: int, remove: bool, graph: str | None, as_json: bool) -> None:
-    """Label entities by the graph's largest types, such as :Country and :City.
+def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -> None:
+    """Label entities by type, such as :City, or add typed twins to facts, such as [:CAPITAL].
 
-    Neo4j Browser then colours them by type, and Cypher becomes shorter. Entities that are loaded later get their labels
-    at the next call. Repeat the command to complete an interrupted one.
+    The labels are those of the largest types: Neo4j Browser colours entities by them. A twin is a relationship parallel
+    to a fact, with its properties, for Bloom, Graph Data Science and typed traversal; the largest relations get them.
+    Twins follow their facts; entities that are loaded later get their labels at the next call. Repeat the command to
+    complete an interrupted one.
 
     \b
     kgprobe graph types --count 20
-    kgprobe graph query "MATCH (c:Country) RETURN c.label, c.unknown_share"
-    kgprobe graph types --remove
+    kgprobe graph types relations
+    kgprobe graph query "MATCH (:Country)-[c:CAPITAL]->(o) RETURN o.label, c.belief"
+    kgprobe graph types relations --remove
     """  # noqa: D301
-    from kgprobe.graph.type_labels import label_by_type, remove_type_labels
+    from kgprobe.graph.types import add_types, remove_types
 
-    with open_graph(graph) as connection, counting_bar("Labelling", "entities") as on_progress:
+    title, unit, kind = ("Labelling", "entities", "type") if of == "entities" else ("Adding", "twins", "relation")
+    with open_graph(graph) as connection, counting_bar(title, unit) as on_progress:
         if remove:
-            removed = remove_type_labels(connection)
-            message = f"Removed the labels of {counted(removed, 'type')}."
+            removed = remove_types(connection, of)
+            message = f"Removed the {'labels' if of == 'entities' else 'twins'} of {counted(removed, kind)}."
             content: Any = {"removed": removed}
         else:
-            content = list(map(asdict, label_by_type(connection, count, on_progress)))
-            message = "" if content else "The graph has no types with a name."
+            content = list(map(asdict, add_types(connection, of, count, on_progress)))
+            message = "" if content else f"The graph has no {kind}s with {unit}."
     if as_json:
         click.echo(json.dumps(content, ensure_ascii=False))
     elif message:
@@ -186,14 +192,14 @@ def _style_of(graph: str | None) -> tuple[str, list[str]]:
     Without a password, a server is not asked: then they are those of a graph without paint and labels.
     """
     from kgprobe.graph.endpoint import is_address
-    from kgprobe.graph.type_labels import type_labels
+    from kgprobe.graph.types import labels_of_types
     from kgprobe.report.browser_files import PAINTED_STYLE, STYLE
 
     if is_address(graph or os.environ.get("KGPROBE_GRAPH") or "") and "KGPROBE_GRAPH_PASSWORD" not in os.environ:
         return STYLE, []
     with open_graph(graph) as connection:
         style = PAINTED_STYLE if connection.read("paint/counts") else STYLE
-        return style, [row.label for row in type_labels(connection)]
+        return style, labels_of_types(connection)
 
 
 def _started(folder: "Folder") -> "Status":

@@ -22,7 +22,7 @@ from kgprobe.cli.options import (
     open_graph,
     year_relation_option,
 )
-from kgprobe.cli.rendering import open_in_browser, render, render_rows, show_tables
+from kgprobe.cli.rendering import open_in_browser, render, render_rows, show_notes, show_tables
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from kgprobe.api.kinds import Found, Opened
     from kgprobe.graph.client import Graph
+    from kgprobe.results.listing import ListedResult
     from kgprobe.results.rate_table import RateTable
 
 # Kinds of which the graph has a part.
@@ -64,9 +65,10 @@ class KindName(Choice):
 @_open_option
 @on_graph
 def results(kinds: tuple[str, ...], in_browser: bool, graph: str | None, as_json: bool) -> None:
-    """List the stored results of this machine, the newest first: names, kinds, and what they say.
+    """List the stored results of this machine, the newest first: kinds, ages, sizes, models, graphs and headlines.
 
-    `kgprobe show NAME` shows a result. Runs have their finished rounds and asked questions. With --graph, runs of that
+    `kgprobe show NAME` shows a result. The measurements of a label table or a study count for it; --kind measurement
+    lists them, too. Runs have their finished rounds and asked questions. With --graph, runs of that
     graph are listed, too, if their files are on another machine; without it, those of the default graph if its server
     is running. --open writes a page with links to the pages of all results, and opens it.
 
@@ -79,11 +81,29 @@ def results(kinds: tuple[str, ...], in_browser: bool, graph: str | None, as_json
 
     with _running_graph(graph) as connection:
         listed = list_results(connection, kinds=kinds)
-    render_rows(listed, as_json)
-    if not as_json:
+    if as_json:
+        render_rows(listed, as_json)
+    else:
+        show_notes(listed.notes)
+        for row in listed.results:
+            _print_listed(row)
         click.echo(listed.summary())
     if in_browser:
         open_in_browser(listed.page())
+
+
+def _print_listed(row: "ListedResult") -> None:
+    """Print a result in two lines: its name and origin, and its headline."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    *about, headline = row.cells().values()
+    kind, name, *origin = map(visible, about)
+    console = Console()
+    console.print(Text.assemble((name, "bold"), f"  {' · '.join(filter(None, [kind, *origin]))}"))
+    if headline:
+        console.print(Padding(Text(visible(headline)), (0, 0, 0, 4), expand=False))
 
 
 @contextmanager
@@ -397,21 +417,25 @@ def _write_csv(frame: Any, path: Path) -> None:
 def delete(names: tuple[str, ...], kind: str | None, yes: bool, graph: str | None) -> None:
     """Delete stored results of any kind: their folders, and what the graph has of a run or judged graph.
 
-    Of a run, the graph has the beliefs; of a judged graph, the figures. Results that were made from a deleted one stay.
+    Of a run, the graph has the beliefs; of a judged graph, the figures. A label table or a study is deleted with its
+    measurements, except those that other results use. Results that were made from a deleted one stay; they are listed.
 
     \b
     kgprobe delete my-run
     kgprobe delete old-labels old-run --yes
     """  # noqa: D301
+    from kgprobe.api.shelf import plan_deletions
     from kgprobe.api.stored import delete_found
 
     with _found(names, kind, graph, deleted=True) as (entries, connection):
-        entries = list({each.folder: each for each in entries}.values())
+        deletions = plan_deletions(list({each.folder: each for each in entries}.values()))
+        for deletion in deletions:
+            for line in deletion.lines():
+                click.echo(visible(line), err=True)
         if not yes:
-            listed = "\n".join(f"{each}: {each.folder.resolve()}" for each in entries)
-            click.echo(listed, err=True)
             click.confirm("Delete?", abort=True, err=True)
-        for each in entries:
-            with waiting(f"Deleting the {each}"):
-                delete_found(each, connection)
-            click.echo(f"Deleted the {each}.")
+        for deletion in deletions:
+            with waiting(f"Deleting the {deletion.entry}"):
+                for each in (deletion.entry, *deletion.parts):
+                    delete_found(each, connection)
+            click.echo(f"Deleted the {deletion.entry}{deletion.with_parts}.")

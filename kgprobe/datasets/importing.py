@@ -18,7 +18,7 @@ import msgspec
 
 from kgprobe.datasets.folder import SPLITS, TEST, TRAIN, ChoiceRow, row_of, written_rows
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import read_json
+from kgprobe.files import UNREADABLE_JSON, read_json
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.progress import OnProgress
 from kgprobe.sampling.facts import AskedFact
@@ -278,7 +278,7 @@ def _json_rows(path: Path) -> Iterator[PublishedRow]:
         for line in filter(bytes.strip, file):
             try:
                 row = msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            except UNREADABLE_JSON:
                 row = None
             # A line that is not an object lacks every column.
             yield row if isinstance(row, dict) else {}

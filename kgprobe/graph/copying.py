@@ -57,8 +57,8 @@ def copy_graph(
     False
 
     Copied are entities, relations, facts, types, runs, beliefs, effects, judged graphs and the state of loads. Other
-    data, such as relationships of older versions of kgprobe, are skipped and counted; paint is not copied. An
-    interrupted copy is continued; a target with other data is refused.
+    data, such as relationships of older versions of kgprobe, are skipped and counted. Paint, twins and labels of types
+    are not copied. An interrupted copy is continued; a target with other data is refused.
 
     Cost: three walks through the graph and two through the copy. Memory: a few thousand records.
 

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     r"""
       (?P<quoted> '(?:\\.|[^'\\])*(?P<q1>'|\Z) | "(?:\\.|[^"\\])*(?P<q2>"|\Z) | `[^`]*(?P<q3>`|\Z) )
     | (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
-    | \$(?: (?P<parameter>\w+) | `(?P<quoted_parameter>[^`]+)` )
+    | \$(?: (?P<parameter>(?!(?:any|all)\() \w+) | `(?P<quoted_parameter>[^`]+)` )
     | (?P<end>;)
     """,
     re.VERBOSE | re.DOTALL,

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.twins import twin_types
 from kgprobe.sanitize import counted
 
 
@@ -35,12 +36,40 @@ class _Load(msgspec.Struct, frozen=True):
 class _State(msgspec.Struct, frozen=True):
     """A text of :func:`graph_state`."""
 
-    uid: str | None
-    loads: list[_Load]
+    uid: str | None = None
+    loads: list[_Load] = []
+
+
+def state_uid(state: str) -> str | None:
+    """Return the id of the graph in a text of :func:`graph_state`.
+
+    Raises:
+        msgspec.DecodeError: the text is something else.
+    """
+    return msgspec.json.decode(state, type=_State).uid
+
+
+def graph_name(state: str) -> tuple[str, str]:
+    """Return the id of a graph, and the sources that were loaded into it, the first ones by name.
+
+    >>> graph_name('{"uid": "a", "loads": [{"source": "films.csv", "time": "2026-11-28T09:12:03+00:00"}]}')
+    ('a', 'films.csv')
+
+    Args:
+        state: text of :func:`graph_state`, or of the state of a data set, whose id and sources are empty.
+    """
+    try:
+        decoded = msgspec.json.decode(state, type=_State)
+    except msgspec.DecodeError:
+        return "", ""
+    sources = list(dict.fromkeys(load.source for load in sorted(decoded.loads, key=attrgetter("time")) if load.source))
+    more = f" and {len(sources) - _SHOWN_SOURCES:,} more" if len(sources) > _SHOWN_SOURCES else ""
+    return decoded.uid or "", f"{', '.join(sources[:_SHOWN_SOURCES])}{more}"
 
 
 _KINDS = (("relation", "relations"), ("entity", "entities"), ("fact", "facts"))
 _SHOWN_LOADS = 3
+_SHOWN_SOURCES = 2
 
 
 def state_difference(before: str, now: str) -> str:
@@ -109,9 +138,9 @@ _BITS = 128
 
 # Types of painted relationships; see kgprobe.beliefs.painting.
 PAINTED = ("KNOWN", "LEANS_KNOWN", "LEANS_UNKNOWN", "UNKNOWN", "LEARNED", "FORGOT", "EXPECTED")
-# Labels of entities that loaders write; others, and these properties, are added for Neo4j Browser.
+# Labels of entities that loaders write; others, and these properties, are added for Cypher and Neo4j Browser.
 _ENTITY_LABELS = frozenset({"Entity", "Literal", "Type"})
-_FOR_BROWSER = frozenset({"unknown_share", "node_label"})
+_ADDED = frozenset({"unknown_share", "node_label", "twin_relations", "twin_types"})
 
 # Rows between two reports of progress.
 _AT_ONCE = 10_000
@@ -194,14 +223,16 @@ def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
 def stored_nodes(graph: Graph) -> Iterator[Row]:
     """Yield ``{labels, properties}`` of all nodes, entities first, sorted labels; without paint and labels of types."""
     for row in chain(graph.stream("copy/entities"), graph.stream("copy/nodes")):
-        properties = {name: value for name, value in row["properties"].items() if name not in _FOR_BROWSER}
+        properties = {name: value for name, value in row["properties"].items() if name not in _ADDED}
         yield {"labels": _stored_labels(row["labels"]), "properties": properties}
 
 
 def stored_relationships(graph: Graph) -> Iterator[Row]:
-    """Yield the rows of ``copy/relationships``, with sorted labels, except paint and labels of types."""
+    """Yield the rows of ``copy/relationships``, with sorted labels, except paint, twins and labels of types."""
+    types = twin_types(graph.read)
+    twins = frozenset(types.all if types else ())
     for row in graph.stream("copy/relationships"):
-        if row["type"] not in PAINTED:
+        if row["type"] not in PAINTED and not (row["type"] in twins and "fact" in row["properties"]):
             ends = {name: _stored_labels(row[name]) for name in ("from_labels", "to_labels")}
             yield row | ends
 

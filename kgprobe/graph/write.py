@@ -22,6 +22,7 @@ from kgprobe.graph.derive import (
 )
 from kgprobe.graph.record_batches import EntityRows, FactRows, Problem, absent, duplicate, fact_rows
 from kgprobe.graph.rows import column_by
+from kgprobe.graph.twins import drop_twins, write_twins
 from kgprobe.sources.contract import Source
 
 
@@ -98,6 +99,7 @@ def write_facts(
     created, additions, problems, outside = _create(transaction, new, source, common)
     follow_new_facts(transaction, additions)
     follow_changed_facts(transaction, moved, renamed, batch.facts)
+    write_twins(transaction, batch.rows)
     duplicates = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
     return WrittenBatch(
         len(existing["kept"]) + created,
@@ -127,6 +129,7 @@ def _change(transaction: Transaction, batch: FactRows, changed: Sequence[Former]
     moved = [former for former, target in targets.items() if target not in missing]
     if moved:
         transaction.run("load/moved", rows=rows_by_subject((former.subject, former.id) for former in moved))
+    drop_twins(transaction, rows_by_subject((former.subject, former.id) for former in [*moved, *renamed]))
     forget_beliefs(transaction, [*moved, *renamed])
     return moved, renamed
 

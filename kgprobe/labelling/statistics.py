@@ -14,14 +14,13 @@ from statistics import fmean
 import msgspec
 from scipy.stats import binom
 
-from kgprobe.files import read_json, replacing
+from kgprobe.files import read_json
 from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts
+from kgprobe.labelling.config import REMEDY
 from kgprobe.labelling.prediction import Calibration
-from kgprobe.labelling.table import PROFILE, SLICK
+from kgprobe.labelling.table import PROFILE, SLICK, STATISTICS
 from kgprobe.stats.proportions import Share, mean_share
-
-FILE = "statistics.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +70,10 @@ def statistics_of(answers: AnswersByFact, calibration: Calibration | None) -> La
     )
 
 
-def write_statistics(folder: Path, statistics: LabelStatistics) -> None:
-    """Write the statistics next to a table."""
-    with replacing(folder / FILE) as unfinished:
-        unfinished.write_bytes(msgspec.json.encode(statistics))
-
-
 def read_statistics(folder: Path) -> LabelStatistics:
     """Return the statistics of a table; empty if it has none, as a table that another program wrote."""
     try:
-        return read_json(folder / FILE, LabelStatistics, "Delete it, and repeat the kgprobe label command.")
+        return read_json(folder / STATISTICS, LabelStatistics, REMEDY)
     except FileNotFoundError:
         return LabelStatistics()
 

@@ -5,29 +5,29 @@ and ``facts.parquet``. Reading and writing is by groups of rows, so that tables 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import make_folder, replacing
+from kgprobe.files import make_folder, replacing, sha256_of
+from kgprobe.labelling.config import LABEL_TABLE, REMEDY, Written, read_label_config
 from kgprobe.probes.recall.classes import CLASSES
-from kgprobe.running.settings import claim, read_config
+from kgprobe.running.settings import WRITTEN, claim, digest_of, write_config
 from kgprobe.sanitize import counted
 from kgprobe.tables import Heading, ResultRow
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Kind of the folder, in messages.
-LABEL_TABLE = "label table"
-FACTS = "facts.parquet"
+FACTS, STATISTICS = "facts.parquet", "statistics.json"
 
 # Origins of a label: answers to this fact, or a prediction by beliefs or a judge.
 ASKED, PREDICTED = BASES = ("asked", "predicted")
@@ -131,36 +131,109 @@ class LabelTable:
         return frame
 
 
-def write_label_table(folder: Path, config: Mapping[str, Any], rows: Iterable[LabelledFact]) -> LabelTable:
+def write_label_table(
+    folder: Path, config: Mapping[str, Any], rows: Iterable[LabelledFact], statistics: bytes | None = None
+) -> LabelTable:
     """Write a label table; a folder of other settings is refused, one of the same settings is replaced.
 
     Args:
         config: with ``model`` (spec) and ``ways`` (the keys of each row's ``answers``).
+        statistics: content of their file.
 
     Raises:
         KgprobeError: the folder has other settings or cannot be written.
     """
     make_folder(folder)
     claim(folder, config, LABEL_TABLE)
+    # Until all files are complete, the settings have no digests of theirs.
+    write_config(folder, config)
     ways = tuple(config["ways"])
     rest, schema = iter(rows), _schema(ways)
     with replacing(folder / FACTS) as unfinished, pq.ParquetWriter(unfinished, schema) as writer:
         while group := list(islice(rest, _ROWS_PER_GROUP)):
             records = [_record(labelled, ways) for labelled in group]
             writer.write_table(pa.Table.from_pylist(records, schema=schema))
-    return LabelTable(folder, config)
+    files = [FACTS]
+    if statistics is not None:
+        files.append(STATISTICS)
+        with replacing(folder / STATISTICS) as unfinished:
+            unfinished.write_bytes(statistics)
+    table = LabelTable(folder, config)
+    written = Written(len(table), {name: sha256_of(folder / name) for name in files}, digest_of(config))
+    write_config(folder, {**config, WRITTEN: written})
+    return table
 
 
 def read_label_table(folder: Path) -> LabelTable:
     """Return the label table in a folder.
 
+    Cost: digests of the files; a pass over a table of another program, with the ids of its facts in memory.
+
     Raises:
-        KgprobeError: the folder has no label table, or it is unfinished.
+        KgprobeError: the folder has no label table, or it is unfinished or damaged.
     """
-    config = read_config(folder, LABEL_TABLE)
+    config, written = read_label_config(folder)
     if not (folder / FACTS).exists():
         raise KgprobeError(f"The label table {folder} is unfinished. Repeat the kgprobe label command that began it.")
+    name = FACTS
+    try:
+        fault = _wrong_column(folder / FACTS, _schema(config["ways"]))
+        digests = {} if written is None else written.sha256
+        changed = [name for name, digest in digests.items() if sha256_of(folder / name) != digest]
+        if fault is None and (written is None or FACTS in changed):
+            fault = _wrong_row(folder / FACTS, config["ways"], written)
+        if fault is None and changed:
+            name, fault = changed[0], "it has been changed since it was written"
+    except (OSError, pa.ArrowException, ValueError) as error:
+        fault = f"it cannot be read ({str(error).strip()})"
+    if fault is not None:
+        raise KgprobeError(f"{folder / name} is damaged: {fault}. {REMEDY}")
     return LabelTable(folder, config)
+
+
+def _wrong_column(path: Path, schema: pa.Schema) -> str | None:
+    """Return a phrase about a column that is missing, of another type, or not of label tables; None without one."""
+    columns = {column.name: column.type for column in pq.read_schema(path)}
+    for column in schema:
+        if columns.pop(column.name, None) not in _READ_AS[column.type]:
+            return f"it has no column {column.name} of the type {column.type}"
+    return f"it has the column {next(iter(columns))}, which label tables do not have" if columns else None
+
+
+def _wrong_row(path: Path, ways: Sequence[str], written: Written | None) -> str | None:
+    """Return a phrase about a value out of range, a repeated fact, or another number of rows; None without one."""
+    first, keys = 1, []
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches():
+            for name, is_valid in _validity(batch, ways):
+                row = pc.index(is_valid, False).as_py()
+                if row >= 0:
+                    return f"in row {first + row:,}, {name} is {batch[name][row]}"
+            keys.append(pc.binary_join_element_wise(batch["subject"], batch["fact"], "\0"))
+            first += len(batch)
+    counts = pc.value_counts(pa.chunked_array(keys, pa.string()))
+    for key in counts.filter(pc.greater(counts.field("counts"), 1)).field("values")[:1]:
+        return f"it has several rows of the fact {key.as_py().split(chr(0))[1]}"
+    if written is not None and first - 1 != written.rows:
+        return f"it has {first - 1:,} rows in place of {written.rows:,}"
+    return None
+
+
+def _validity(batch: pa.RecordBatch, ways: Iterable[str]) -> Iterator[tuple[str, pa.BooleanArray]]:
+    """Yield the columns with whether each value is valid."""
+    for name in ("fact", "subject", "subject_name", "relation", "relation_name", "object", "object_name"):
+        yield name, batch[name].is_valid()
+    for name in ("known", "known_low", "known_high"):
+        in_range = pc.and_(pc.greater_equal(batch[name], 0), pc.less_equal(batch[name], 1))
+        yield name, pc.fill_null(in_range, False)
+    yield "basis", pc.is_in(batch["basis"], pa.array(BASES))
+    yield "belief", pc.is_in(batch["belief"], pa.array(BELIEFS))
+    for scheme in ("slick", "profile"):
+        yield scheme, pc.is_in(batch[scheme], pa.array([*SCHEMES[scheme], None]))
+    for way in ways:
+        right, answers = batch[f"{way}_right"], batch[f"{way}_answers"]
+        in_order = pc.and_(pc.greater_equal(right, 0), pc.less_equal(right, answers))
+        yield f"{way}_right", pc.fill_null(in_order, pc.and_(right.is_null(), answers.is_null()))
 
 
 def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
@@ -207,6 +280,10 @@ def no_facts_of(classes: Collection[str], table: str, sizes: Mapping[str, int], 
 
 # Columns of Parquet that are not texts.
 _TYPES = {"known": pa.float64(), "known_low": pa.float64(), "known_high": pa.float64()}
+
+
+# Types of columns that are read as one: pandas writes texts as large ones.
+_READ_AS = {own: {own} for own in (pa.float64(), pa.int16())} | {pa.string(): {pa.string(), pa.large_string()}}
 
 
 def _schema(ways: Iterable[str]) -> pa.Schema:

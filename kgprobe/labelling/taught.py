@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entities_called
 from kgprobe.labelling.neighbourhood import Neighbourhood, blocks
@@ -231,7 +232,7 @@ def _records(path: Path, notes: list[str]) -> Iterator[list[str]]:
                 if text.strip():
                     try:
                         yield list(_texts(msgspec.json.decode(text)))
-                    except (msgspec.DecodeError, UnicodeError, RecursionError):
+                    except UNREADABLE_JSON:
                         bad.append(number)
     except OSError as error:
         raise KgprobeError(f"{path} cannot be read: {error}.") from error

@@ -2,6 +2,7 @@
 
 import os.path
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -179,10 +180,24 @@ def model_name(spec: str) -> str:
     return _last_parts(f"hf:{parse_spec(spec).name}" if is_vllm(spec) else spec)
 
 
-def _last_parts(spec: str) -> str:
-    """Return the names in a spec, paths without their folders."""
+def model_names(specs: Sequence[str]) -> list[str]:
+    """Return common names of models, which differ where the specs do: with the folder above, or else the whole spec.
+
+    >>> model_names(["hf:/a/model", "hf:/b/model", "hf:/b/model+/tuned", "hf:gpt2", "vllm:gpt2"])
+    ['a/model', 'b/model', 'model+tuned', 'hf:gpt2', 'vllm:gpt2']
+    """
+    forms = {spec: (model_name(spec), _last_parts(spec, 2), spec) for spec in specs}
+    columns = [list(column) for column in zip(*forms.values(), strict=True)]
+    names = {}
+    for spec, own in forms.items():
+        names[spec] = next(form for form, column in zip(own, columns, strict=True) if column.count(form) == 1)
+    return [names[spec] for spec in specs]
+
+
+def _last_parts(spec: str, count: int = 1) -> str:
+    """Return the names in a spec, of paths the last parts."""
     parts = split_adapter(spec.removeprefix("hf:"))
-    return "+".join(Path(part).name if part.startswith("/") else part for part in parts if part)
+    return "+".join("/".join(Path(part).parts[-count:]) if part.startswith("/") else part for part in parts if part)
 
 
 def _name_in_vllm(spec: str) -> str:

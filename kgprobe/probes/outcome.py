@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.proportions import Share
+from kgprobe.stats.proportions import Share, against_guessing
 
 if TYPE_CHECKING:
     from kgprobe.tables import Table
@@ -83,8 +83,7 @@ class Headline:
     details: str
 
     def __str__(self) -> str:
-        text = f"{self.name} on {self.rate} of the {self.of}"
-        return text if self.guessed is None else f"{text}; a guesser, {self.guessed:.0%}"
+        return f"{self.name} on {self.rate} of the {self.of}{against_guessing(self.rate, self.guessed)}"
 
 
 class ProbeResults(NamedTuple):

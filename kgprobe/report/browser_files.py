@@ -77,7 +77,7 @@ def browser_files(base: str, labels: Sequence[str] = ()) -> dict[str, bytes]:
 
     Args:
         base: address of their folder, with a trailing slash.
-        labels: labels of types (:func:`kgprobe.graph.type_labels.type_labels`), which get a colour each.
+        labels: labels of types (:func:`kgprobe.graph.types.labels_of_types`), which get a colour each.
     """
     style = files("kgprobe.report").joinpath("pages").joinpath(STYLE).read_text(encoding="utf-8")
     colours = dict(re.findall(r"relationship\.(\w+) \{\s*color: (#\w+)", style))

@@ -43,14 +43,15 @@ class ResultFacts:
         facts: its asked facts, as those of a finding.
         expected: facts of the graph without answers: ids and labels as of asked ones, and the probability of knowing.
         types: label of the type of an entity by its id; may lack entities.
-        links: shares known by types: rows of subject type, relation, object type, facts, asked, known.
+        links: shares known by types: rows of subject type, relation, object type, facts, asked, known (None if none was
+            asked), and True if it is estimated over the graph.
     """
 
     probe: str
     facts: pd.DataFrame
     expected: pd.DataFrame | None = None
     types: Mapping[str, str] = field(default_factory=dict)
-    links: Sequence[tuple[str, str, str, int, int, float]] = ()
+    links: Sequence[tuple[str, str, str, int, int, float | None, bool]] = ()
 
 
 # Results of a page by label.
@@ -150,9 +151,10 @@ class _Packer:
 
     def _add_links(self, number: int, result: ResultFacts) -> None:
         """Add the links between types of the result with this number."""
-        for subject_type, relation, object_type, *figures, known in result.links:
+        for subject_type, relation, object_type, *counts, known, estimated in result.links:
             names = list(map(self._text, (subject_type, relation, object_type)))
-            self._links.append((number, names, [*figures, round(1000 * known)]))
+            share = -1 if known is None else round(1000 * known)
+            self._links.append((number, names, [*counts, share, int(estimated)]))
 
     def _renumber(self, moved: Mapping[int, int], ranks: Mapping[int, int]) -> None:
         """Replace the numbers of texts and entities in all columns by their final ones."""

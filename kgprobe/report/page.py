@@ -16,7 +16,7 @@ import msgspec
 from kgprobe.files import make_folder, replacing
 from kgprobe.report.tables import is_number, numeric_columns, share_columns, shown
 from kgprobe.sanitize import visible
-from kgprobe.stats.proportions import Percent, Points, Share
+from kgprobe.stats.proportions import Percent, Points, Share, percent_text
 from kgprobe.tables import Table
 from kgprobe.version import __version__
 
@@ -142,7 +142,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "shown": shown, "percent": str, "share": _share_text}
+    environment.filters |= {"visible": visible, "shown": shown, "percent": str, "share": percent_text}
     # Only the first letter of a heading is capitalized, so that names of models stay.
     environment.filters["headed"] = lambda name: name[:1].upper() + name[1:]
     environment.globals.update(
@@ -153,15 +153,6 @@ def _environment() -> jinja2.Environment:
         share_columns=share_columns,
     )
     return environment
-
-
-def _share_text(part: float) -> str:
-    """Return a share in percent; a small one that is not zero is not shown as zero.
-
-    >>> _share_text(0.312), _share_text(0.004), _share_text(0)
-    ('31%', '< 1%', '0%')
-    """
-    return "< 1%" if 0 < part < 0.01 else f"{part:.0%}"
 
 
 @cache

@@ -13,6 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.beliefs.corrected_rates import CorrectedRates
+from kgprobe.beliefs.graph_rates import ENOUGH
+from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.running.frame import open_frame
@@ -44,7 +47,8 @@ class TypeLink(ResultRow):
     Attributes:
         facts: number of facts; of a measurement, of asked facts.
         asked: number of asked facts among them.
-        known: mean probability of knowing them, asked or not.
+        known: share of known facts: estimated over the graph, else of the asked ones; None if none was asked.
+        estimated: True if it is estimated over the graph.
     """
 
     subject_type: Annotated[str, Heading("subject type")]
@@ -52,7 +56,8 @@ class TypeLink(ResultRow):
     object_type: Annotated[str, Heading("object type")]
     facts: Annotated[int, Heading("facts")]
     asked: Annotated[int, Heading("asked")]
-    known: Annotated[float, Heading("known", Percent)]
+    known: Annotated[float | None, Heading("known", Percent)]
+    estimated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class BelievedGraph:
         links: facts by type of the subject, relation and type of the object; those with most facts first.
         types: labels of types by id of the entities at the ends of asked and listed facts.
         unasked: number of facts that can be asked and have no answer; 0 for a measurement, which expects nothing.
-        expected_known: expected number of known facts among these: the sum of 1 - E[theta].
+        expected_known: the sum of the predicted probabilities of knowing these, 1 - E[theta].
         expected: up to ``LISTED_FACTS`` of these, near asked facts if there are more. ``EXPECTED_COLUMNS``.
     """
 
@@ -75,29 +80,33 @@ class BelievedGraph:
 
 
 def graph_of_run(graph: Graph, run: Row, asked: pd.DataFrame) -> BelievedGraph:
-    """Return the graph of a run: its beliefs about all facts that it can ask.
+    """Return the graph of a run: its estimates, and its beliefs about all facts that it can ask.
 
     Args:
-        asked: its facts with answers: fact, known.
+        asked: its facts with answers: fact, right, wrong.
 
-    Cost: some passes over the columns of all facts in memory, and the rounds that the kept learning lacks.
+    Cost: some passes over the columns of all facts in memory, one for each link with an estimate, and the rounds that
+    the kept learning lacks.
     """
     facts = open_frame(graph, run, run_folder(run)).facts
-    beliefs = open_learning(graph, run, facts).beliefs
-    known = np.concatenate([1 - beliefs.model.posterior(part).theta for part in parts_of(len(facts))])
+    learning = open_learning(graph, run, facts)
+    beliefs = learning.beliefs
     positions = facts.positions(asked["fact"].tolist())
-    is_asked = np.zeros(len(facts), np.bool_)
-    is_asked[positions[positions >= 0]] = True
-    # The stored beliefs about asked facts: another learner has others.
-    known[positions[positions >= 0]] = asked["known"].to_numpy(np.float64)[positions >= 0]
+    is_found = positions >= 0
+    answers, is_right = np.zeros(len(facts), np.int64), np.zeros(len(facts), np.bool_)
+    answers[positions[is_found]] = (asked["right"] + asked["wrong"]).to_numpy(np.int64)[is_found]
+    is_right[positions[is_found]] = (asked["right"] > asked["wrong"]).to_numpy(np.bool_)[is_found]
+    is_asked = answers > 0
     unasked = ~is_asked & ~beliefs.unaskable
     names = relation_names(graph, [facts.columns.relation_ids[code] for code in np.unique(facts.relations).tolist()])
     types, labels = _largest_types(facts.columns), _type_names(facts.columns)
-    listed = _listed(facts, is_asked, unasked)
+    predicts = LEARNERS[run["learner"]].beliefs == "model"
+    listed = _listed(facts, is_asked, unasked & predicts)
+    known = np.concatenate([1 - beliefs.model.posterior(part).theta for part in parts_of(len(facts))])
     shown = np.unique(np.concatenate([facts.subjects[listed | is_asked], facts.objects[listed | is_asked]]))
     ids = facts.columns.entity_ids.take(shown).to_pylist()
     return BelievedGraph(
-        links=_links(facts, types, labels, names, is_asked, known, is_asked | unasked),
+        links=_links(facts, types, labels, names, is_asked | unasked, answers, is_right, learning.rates),
         types=dict(zip(ids, map(labels.__getitem__, types[shown].tolist()), strict=True)),
         unasked=int(unasked.sum()),
         expected_known=float(known[unasked].sum()),
@@ -144,35 +153,62 @@ def _links(
     types: Int64s,
     labels: Sequence[str],
     names: Mapping[str, str],
-    is_asked: Bools,
-    known: Floats,
     counts: Bools,
+    answers: Int64s,
+    is_right: Bools,
+    rates: CorrectedRates,
 ) -> list[TypeLink]:
-    """Return the links with most facts, among the facts that count."""
-    triples = pd.DataFrame(
-        {
-            "subject": types[facts.subjects],
-            "relation": facts.relations,
-            "object": types[facts.objects],
-            "asked": is_asked,
-            "known": known,
-        }
-    )[counts]
+    """Return the links with most facts, among the facts that count; see :func:`_most` for the others.
+
+    Args:
+        rates: gives the estimates over the graph.
+    """
+    ends = {"subject": types[facts.subjects], "relation": facts.relations, "object": types[facts.objects]}
+    triples = pd.DataFrame({**ends, "answers": answers, "right": is_right})[counts]
     links = []
-    for (subject, relation, object_), rows in _most(triples):
+    for (subject, relation, object_), row in _most(triples):
+        known, estimated = row.known, False
+        if row.answers >= ENOUGH:
+            members = (ends["subject"] == subject) & (ends["relation"] == relation) & (ends["object"] == object_)
+            rate = rates.rate(members)
+            if rate is not None and rate.labelled >= ENOUGH:
+                known, estimated = rate.value, True
         name = names[facts.columns.relation_ids[relation]]
-        links.append(TypeLink(labels[subject], name, labels[object_], rows.facts, rows.asked, rows.known))
+        links.append(TypeLink(labels[subject], name, labels[object_], row.facts, row.answered, known, estimated))
     return links
 
 
 def _most(triples: pd.DataFrame) -> Iterator[tuple[Any, Any]]:
-    """Yield subject, relation and object of the largest groups, with their numbers of facts and mean of known."""
+    """Yield subject, relation and object of the largest groups, with facts, asked facts, answers and known share.
+
+    Args:
+        triples: subject, relation, object, number of answers, and True if most are right.
+    """
     ends = ["subject", "relation", "object"]
-    groups = triples.groupby(ends).agg(facts=("known", "size"), asked=("asked", "sum"), known=("known", "mean"))
-    groups["asked"] = groups["asked"].astype(int)
+    triples = triples.assign(asked=triples["answers"] > 0)
+    sums = {name: (name, "sum") for name in ("asked", "answers", "right")}
+    groups = triples.groupby(ends).agg(facts=("right", "size"), **sums)
     largest = groups.reset_index().sort_values(["facts", *ends], ascending=[False, True, True, True])
     for row in largest.head(LISTED_LINKS).itertuples():
-        yield (row.subject, row.relation, row.object), row
+        yield (
+            (row.subject, row.relation, row.object),
+            _LinkCounts(int(row.facts), int(row.asked), int(row.answers), int(row.right)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _LinkCounts:
+    """Numbers of facts, asked facts, answers, and asked facts with mostly right answers."""
+
+    facts: int
+    answered: int
+    answers: int
+    right: int
+
+    @property
+    def known(self) -> float | None:
+        """The share of the asked facts that are known; None if none was asked."""
+        return self.right / self.answered if self.answered else None
 
 
 def _expected(facts: AskableFacts, positions: Int64s, names: Mapping[str, str], known: Floats) -> pd.DataFrame:
@@ -201,7 +237,7 @@ def graph_of_asked(graph: Graph, asked: pd.DataFrame) -> BelievedGraph:
     """Return the asked facts of a measurement. Cost: look-ups of the facts' ends.
 
     Args:
-        asked: fact, subject, relation, relation_label, object, known.
+        asked: fact, subject, relation, relation_label, object, right, wrong.
     """
     types = _types_in(graph, pd.unique(asked[["subject", "object"]].to_numpy().ravel()).tolist())
     triples = pd.DataFrame(
@@ -209,13 +245,13 @@ def graph_of_asked(graph: Graph, asked: pd.DataFrame) -> BelievedGraph:
             "subject": asked["subject"].map(types),
             "relation": asked["relation_label"],
             "object": asked["object"].map(types),
-            "asked": True,
-            "known": asked["known"],
+            "answers": asked["right"] + asked["wrong"],
+            "right": asked["right"] > asked["wrong"],
         }
     )
     links = []
     for (subject, relation, object_), row in _most(triples):
-        links.append(TypeLink(subject, relation, object_, row.facts, row.asked, row.known))
+        links.append(TypeLink(subject, relation, object_, row.facts, row.answered, row.known, estimated=False))
     return BelievedGraph(links, types)
 
 

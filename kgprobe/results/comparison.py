@@ -33,7 +33,7 @@ from kgprobe.results.over_relations import (
     single_models,
     without_nan,
 )
-from kgprobe.results.result import StoredComparison, points, write_result_files
+from kgprobe.results.result import StoredComparison, points
 from kgprobe.running.paired_facts import OneWayFact
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import (
@@ -240,7 +240,7 @@ class Comparison(StoredComparison):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
+        self.write_files()
         frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]
         probes = dict(zip(self.labels, self.answered, strict=True))

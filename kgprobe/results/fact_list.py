@@ -93,9 +93,9 @@ class FactList(Result):
         if self.is_known is not None:
             surely = sum(BeliefWord(fact.belief).is_sure for fact in self.facts)
             are.append(f"{'known' if self.is_known else 'unknown'}, {surely:,} of them surely")
-        asked = counted(self.asked, "asked fact")
+        facts = counted(self.asked, "asked fact")
         return (
-            f"{self.name}: {len(self.facts):,} of {asked} are {' and '.join(are)}." if are else f"{self.name}: {asked}."
+            f"{self.name}: {len(self.facts):,} of {facts} are {' and '.join(are)}." if are else f"{self.name}: {facts}."
         )
 
 

@@ -4,22 +4,18 @@ docs/methods/findings.md. Metrics count a fact's own answers only. In a run, ans
 probability of knowing a fact, by which facts are ranked, but never the win rate or the zero-sense rate.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import chain, compress
+from itertools import chain
 from operator import itemgetter
 from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
-from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
@@ -28,14 +24,15 @@ from kgprobe.results.about import About
 from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
+from kgprobe.results.ranked_relations import RankedRelations, rank_relations
 from kgprobe.results.result import Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
+from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted
-from kgprobe.stats.holm import holm_levels
-from kgprobe.stats.proportions import CONFIDENCE, Share, more_than_half
+from kgprobe.stats.proportions import CONFIDENCE, Share, against_guessing, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
 
 # Columns of the table of asked facts, and of their questions.
@@ -46,9 +43,8 @@ FACT_COLUMNS = (
 )
 ASK_COLUMNS = Ask._fields
 
-# A relation with fewer facts, or with a wider interval, is not ranked.
-_LEAST, _WIDEST = 5, 0.5
-_RELATIONS = 3
+# Kinds of groups whose bounds depend on the facts.
+_OWN_BOUNDS = ("popularity", "year")
 # Facts in a summary, and characters of a question that are always shown.
 _FACTS, _SHORTEST = 2, 20
 _NO_ANSWERS = FactAnswers(FactKey("", ""))
@@ -141,23 +137,41 @@ class Finding(Result):
 
     @property
     def headline(self) -> str:
-        """The probe's leading measure, or else the share of the graph, or of the asked facts, that the model knows."""
-        if self.measure is not None:
-            return f"{self.about.called} is {self.measure}"
-        if self.chance is None:
-            return self.share_known
-        if self.over_graph is None:
-            return f"{self.share_known}; a guesser, {self.overall.guessed:.0%}"
-        return f"{self.share_known}; chance level {self.chance:.0%}"
+        """The probe's leading measure, or else the share that the model knows, compared with chance."""
+        return self.share_known if self.measure is None else f"{self.about.called} is {self.measure}"
+
+    @property
+    def share(self) -> Share:
+        """The share of known facts: estimated over the graph, or else of the asked facts."""
+        return self.overall.win_rate if self.over_graph is None else self.over_graph.overall.right
+
+    @property
+    def guessed(self) -> float | None:
+        """The same share for a guesser; None if unknown."""
+        return self.chance if self.chance is None or self.over_graph is not None else self.overall.guessed
+
+    @property
+    def share_of(self) -> str:
+        """The facts that ``share`` is of, in words."""
+        return f"the {counted(self.overall.facts, 'fact')} asked" if self.over_graph is None else self.over_graph.scope
 
     @property
     def share_known(self) -> str:
-        """The share of the graph, or else of the asked facts, that the model knows, in a sentence without its stop."""
-        if self.over_graph is None:
-            text = f"{self.overall.win_rate} of the {counted(self.overall.facts, 'fact')} asked"
-        else:
-            text = f"{self.over_graph.overall.right} of {self.over_graph.scope}"
-        return f"{self.about.called} knows {text}"
+        """The share of known facts compared with chance, in a sentence without its stop."""
+        verb = "knows" if self.share.low > (self.guessed or 0) else "is right on"
+        backwards = " backwards" if self.about.reversed else ""
+        text = f"{self.about.called} {verb} {self.share} of {self.share_of}{backwards}"
+        return text + against_guessing(self.share, self.guessed)
+
+    @property
+    def ranked_relations(self) -> RankedRelations:
+        """The relations that are known least and best: over the graph where rates can be estimated, else as asked."""
+        groupings: Sequence[Grouping[Any]] = self.groupings
+        facts = self.overall.facts
+        if self.over_graph is not None:
+            groupings, facts = self.over_graph.groupings, self.over_graph.facts
+        by_relation = (grouping for grouping in groupings if grouping.by == "relation")
+        return rank_relations(next(by_relation, Grouping("relation", (), 0)), self.share.value, facts)
 
     @property
     def scope(self) -> str:
@@ -181,17 +195,28 @@ class Finding(Result):
     def tables(self) -> list[Table]:
         """Return rates over the graph, rates of the asked facts, the probe's tables, and lists of facts."""
         return [
-            *(self.over_graph.tables() if self.over_graph is not None else ()),
+            *self.graph_tables(),
             *self.group_tables(),
             *self.probe_tables,
             *(table for table in self.belief_tables() if table.rows),
         ]
 
-    def group_tables(self) -> list[Table]:
-        """Return the rates of the asked facts, one table for each kind of group; the first begins with all facts."""
+    def graph_tables(self) -> list[Table]:
+        """Return the rates over the graph, without predictions: a page shows one number for one thing."""
         tables = []
-        first, notes = [self.overall], [*self._rates_notes()]
-        for grouping in self.groupings:
+        for table in () if self.over_graph is None else self.over_graph.tables():
+            rows = [{name: cell for name, cell in row.items() if name != "expected"} for row in table.rows]
+            tables.append(replace(table, rows=rows))
+        return tables
+
+    def group_tables(self) -> list[Table]:
+        """Return the rates of the asked facts, one table for each kind of group.
+
+        Groups with a rate over the graph are left out. Without any, the first table begins with all facts.
+        """
+        tables = []
+        first, notes = [] if self.over_graph is not None else [self.overall], [*self._rates_notes()]
+        for grouping in self._without_estimate():
             if grouping.source is not None:
                 notes.append(grouping.source.note)
             if grouping.left_out:
@@ -205,6 +230,18 @@ class Finding(Result):
             first, notes = [], []
         return tables
 
+    def _without_estimate(self) -> Iterator[Grouping[GroupRates]]:
+        """Yield the groupings of asked facts with their groups that have no rate over the graph."""
+        estimated: Sequence[Grouping[Any]] = () if self.over_graph is None else self.over_graph.groupings
+        ids = {grouping.by: {group.group for group in grouping.groups} for grouping in estimated}
+        for grouping in self.groupings:
+            # Thirds and decades of the asked facts are others than those of the graph.
+            if grouping.by in ids and grouping.by in _OWN_BOUNDS:
+                continue
+            groups = [group for group in grouping.groups if group.group not in ids.get(grouping.by, ())]
+            if groups:
+                yield replace(grouping, groups=groups)
+
     def _cells(self, group: GroupRates) -> dict[str, Any]:
         cells = group.cells()
         if self.chance is None:
@@ -215,8 +252,6 @@ class Finding(Result):
 
     def _rates_notes(self) -> Iterator[str]:
         yield f"Shares of facts by their own answers, with {CONFIDENCE:.0%} intervals."
-        if self.chance is not None:
-            yield f"Chance level: {self.chance:.1%} of the questions, win rate {self.overall.guessed:.1%}."
         if self.has_silence:
             yield "Refusals and answers off the format count as wrong; the last column leaves them out."
         if self.about.rounds_note is not None:
@@ -323,6 +358,10 @@ def make_finding(
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
     unknown, known = by_certainty(facts)
+    whole = None
+    if not isinstance(graph, DatasetFacts):
+        # Only a run with an estimate says something about the other facts.
+        whole = graph_of_asked(graph, listed) if over_graph is None else graph_of_run(graph, over_graph.run, listed)
     chances, generic = answers.chances, about.described.get("generic", ())
     return Finding(
         about=about,
@@ -341,15 +380,8 @@ def make_finding(
         measure=answers.results.headline,
         over_graph=over_graph,
         outdated=NO_OUTDATED if isinstance(graph, DatasetFacts) else outdated_answers(graph, listed, about.as_of),
-        whole=None if isinstance(graph, DatasetFacts) else _whole_graph(graph, over_graph, listed),
+        whole=whole,
     )
-
-
-def _whole_graph(graph: Graph, over_graph: GraphRates | None, listed: pd.DataFrame) -> BelievedGraph:
-    """Return the graph with the run's expectations, which only the hierarchical learner has for all facts."""
-    if over_graph is None or LEARNERS[over_graph.run["learner"]].beliefs != "model":
-        return graph_of_asked(graph, listed)
-    return graph_of_run(graph, over_graph.run, listed)
 
 
 def _believed(graph: Graph | DatasetFacts, about: About, answers: CollectedAnswers) -> list[Row]:
@@ -483,105 +515,13 @@ def unknown_count(finding: Finding) -> str:
     return f"{leaning:,} of {facts} asked {was} not answered right more often than wrong; none is surely unknown yet"
 
 
-@dataclass(frozen=True, slots=True)
-class RankedRelations:
-    """The relations that the model knows significantly worse or better than all facts.
-
-    Attributes:
-        least: at most three, the least known first; empty if the ranked relations have fewer than half of the facts.
-        best: the same, the best known first.
-        ranked: number of relations with a rate: over the graph those with a narrow interval, else those with at least
-            five asked facts.
-        relations: number of all relations.
-    """
-
-    least: Sequence[GroupRates | GroupRate]
-    best: Sequence[GroupRates | GroupRate]
-    ranked: int
-    relations: int
-
-    @property
-    def of(self) -> str:
-        """The number of ranked relations, and of all if these are more."""
-        return f"{self.ranked:,}" if self.ranked == self.relations else f"{self.ranked:,} of {self.relations:,}"
-
-    @property
-    def least_text(self) -> str:
-        """The least known relations in words; empty without any."""
-        return self._text("Least", self.least)
-
-    @property
-    def best_text(self) -> str:
-        """The best known relations in words; empty without any."""
-        return self._text("Best", self.best)
-
-    def _text(self, title: str, groups: Sequence[GroupRates | GroupRate]) -> str:
-        return f"{title} known of {self.of} relations: {', '.join(map(_rate_text, groups))}" if groups else ""
-
-
-def ranked_relations(finding: Finding) -> RankedRelations:
-    """Return the relations that are known least and best: over the graph where rates can be estimated, else as asked.
-
-    A relation differs from all facts if the interval of its rate, at Holm's level for all ranked relations, does not
-    contain their rate.
-    """
-    whole, facts = finding.overall.win_rate.value, finding.overall.facts
-    if finding.over_graph is not None:
-        whole, facts = finding.over_graph.overall.right.value, finding.over_graph.facts
-    grouping = relation_grouping(finding)
-    groups = sorted(filter(_is_ranked, grouping.groups), key=lambda group: (rate_of(group).value, group.name))
-    least: list[Any] = []
-    best: list[Any] = []
-    if groups and 2 * sum(group.facts for group in groups) >= facts:
-        p_values = np.array([_p_value(rate_of(group), whole) for group in groups])
-        differs = p_values < holm_levels(p_values, 1 - CONFIDENCE)
-        least = [group for group in compress(groups, differs) if rate_of(group).value < whole]
-        best = [group for group in compress(groups[::-1], differs[::-1]) if rate_of(group).value > whole]
-    return RankedRelations(least[:_RELATIONS], best[:_RELATIONS], len(groups), len(grouping.groups) + grouping.left_out)
-
-
-def _p_value(rate: Share, whole: float) -> float:
-    """Return the two-sided p-value of a rate against that of all facts, by the reach of its interval towards it."""
-    reach = rate.high - rate.value if rate.value < whole else rate.value - rate.low
-    if reach <= 0:
-        return float(rate.value == whole)
-    return math.erfc(abs(rate.value - whole) / reach * -special.ndtri((1 - CONFIDENCE) / 2) / math.sqrt(2))
-
-
-def rate_of(group: GroupRates | GroupRate) -> Share:
-    """Return the share of a group that is known."""
-    return group.win_rate if isinstance(group, GroupRates) else group.right
-
-
-def relation_grouping(finding: Finding) -> Grouping[Any]:
-    """Return the relations over the graph, where they can be estimated, else those of the facts asked."""
-    groupings: Sequence[Grouping[Any]] = (
-        finding.groupings if finding.over_graph is None else finding.over_graph.groupings
-    )
-    return next((grouping for grouping in groupings if grouping.by == "relation"), Grouping("relation", (), 0))
-
-
-def _is_ranked(group: GroupRates | GroupRate) -> bool:
-    """Return whether a relation has enough facts, or a narrow interval."""
-    return group.facts >= _LEAST if isinstance(group, GroupRates) else group.width <= _WIDEST
-
-
-def _rate_text(group: GroupRates | GroupRate) -> str:
-    if isinstance(group, GroupRates):
-        return f"{group.name} {group.win_rate.value:.0%} of {group.facts:,}"
-    return f"{group.name} {group.right}"
-
-
 def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     about = finding.about
-    # The name of a measurement repeats the model.
-    name = about.called if about.rounds is None else about.name
+    name = given_name(about.name) or about.called
     yield from (f"{name}: {about.asked_by}, {finding.scope}{about.in_rounds}", *about.notes)
-    if about.caveat is not None and finding.over_graph is not None:
-        yield f"Among the asked facts (not a random sample): {finding.overall.win_rate}"
-    elif about.caveat is not None:
+    if about.caveat is not None and finding.over_graph is None:
         yield about.caveat
-    ranked = ranked_relations(finding)
+    ranked = finding.ranked_relations
     yield from filter(None, (ranked.least_text, ranked.best_text))
     for fact in (*finding.unknown[:_FACTS], *finding.known[: _FACTS - 1]):
         yield _shortened(fact, width)

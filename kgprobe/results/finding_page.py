@@ -10,25 +10,20 @@ import msgspec
 import pandas as pd
 
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.beliefs.group_rates import GroupRates
+from kgprobe.beliefs.graph_rates import ENOUGH
+from kgprobe.beliefs.group_rates import Grouping, GroupRates
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.dates import day_text
 from kgprobe.report.dotted_map import dotted_map
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
-from kgprobe.results.finding import (
-    FACT_COLUMNS,
-    Finding,
-    RankedRelations,
-    ranked_relations,
-    rate_of,
-    unknown_count,
-)
+from kgprobe.results.finding import FACT_COLUMNS, Finding, unknown_count
+from kgprobe.results.ranked_relations import RankedRelations, rate_of
 from kgprobe.results.result import write_result_files
 from kgprobe.running.measurement import NO_DATE
 from kgprobe.sampling.outdated import OutdatedAnswers
 from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import CONFIDENCE, Share
+from kgprobe.stats.proportions import CONFIDENCE, Share, percent_text
 from kgprobe.tables import Heading, ResultRow, flat_row, row_dicts, row_table
 
 PAGE = "finding.html"
@@ -61,7 +56,7 @@ def write_finding_page(path: Path, finding: Finding) -> Path:
         KgprobeError: it cannot be written.
     """
     sections = finding_sections(finding)
-    return write_results_page(path, finding_title(finding), [scope_sentence(finding)], sections, [finding])
+    return write_results_page(path, finding.share_known, [scope_sentence(finding)], sections, [finding])
 
 
 def finding_sections(finding: Finding) -> list[Section]:
@@ -69,20 +64,14 @@ def finding_sections(finding: Finding) -> list[Section]:
     return [*first_sections([finding]), *map_sections([finding]), *result_sections(finding)]
 
 
-def finding_title(finding: Finding) -> str:
-    """Return the title of the page of a finding: the share that is known, of the graph or of the asked facts."""
-    return f"{finding.share_known}{' backwards' if finding.about.reversed else ''}"
-
-
 def scope_sentence(finding: Finding) -> str:
-    """Return the number of questions, the probe and the chance level in a sentence."""
+    """Return the number of questions and the probe in a sentence."""
     about = finding.about
     rounds = about.in_rounds and f",{about.in_rounds}"
     sampling = f" (sampling: {about.sampling})" if about.sampling else ""
-    chance = "" if finding.chance is None else f"; by guessing, {finding.chance:.0%} of the answers would be right"
     scope = f"{finding.scope}{rounds} by the probe “{about.asked_by}”{sampling}"
     dated = "" if about.as_of == NO_DATE else f"; facts as of {day_text(about.as_of)}"
-    return f"{scope}{dated}{chance}."
+    return f"{scope}{dated}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +94,23 @@ class BarPart(ResultRow):
 
 
 def bar_of(finding: Finding) -> list[BarPart]:
-    """Return the parts of the bar of the whole graph, from surely known to surely unknown; without empty ones."""
+    """Return the parts of the bar, from surely known to surely unknown; without empty ones.
+
+    With an estimate over the graph, the known parts together are its share of the facts.
+    """
     known, unknown = _EXPECTED_WORDS
-    counts = {word.value: finding.believed[word] for word in BeliefWord if word.is_known}
-    if finding.whole is not None and finding.whole.unasked:
-        counts[known] = round(finding.whole.expected_known)
-        counts[unknown] = finding.whole.unasked - counts[known]
+    counts: dict[str, float] = {word.value: finding.believed[word] for word in BeliefWord if word.is_known}
+    if finding.over_graph is not None:
+        unasked = max(0, finding.over_graph.facts - sum(finding.believed.values()))
+        expected = finding.share.value * finding.over_graph.facts - sum(counts.values())
+        counts[known] = min(max(0.0, expected), unasked)
+        counts[unknown] = unasked - counts[known]
     counts |= {word.value: finding.believed[word] for word in BeliefWord if not word.is_known}
     total, of = sum(counts.values()), finding.label or finding.about.name
     parts = []
     for word, count in counts.items():
         if count:
-            parts.append(BarPart(of, word, count, count / total, word not in _EXPECTED_WORDS))
+            parts.append(BarPart(of, word, round(count), count / total, word not in _EXPECTED_WORDS))
     return parts
 
 
@@ -126,12 +120,12 @@ def first_sections(findings: Sequence[Finding]) -> list[Section]:
     notes = []
     if any(not part.is_asked for bar in bars for part in bar):
         notes.append(
-            "Expected: not asked; the sum of the probabilities of knowing these facts, learned from the answers. The"
-            " line below the bar marks the asked facts."
+            "Expected: not asked; the number of known ones follows from the estimate over the graph. The line below the"
+            " bar marks the asked facts."
         )
     sections = [Section("whole", values={"bars": bars}, notes=notes)]
     if len(findings) == 1:
-        ranked = ranked_relations(findings[0])
+        ranked = findings[0].ranked_relations
         if ranked.least:
             # Rates over the graph have no caveat.
             caveats = _caveat(findings[0]) if isinstance(ranked.least[0], GroupRates) else []
@@ -182,7 +176,7 @@ def finding_lead(finding: Finding) -> list[str]:
     lead = [f"{finding.headline}."]
     if finding.measure is not None:
         lead.append(f"{finding.measure.details.capitalize()}.")
-    ranked = ranked_relations(finding)
+    ranked = finding.ranked_relations
     texts = [f"{text}." for text in (ranked.least_text, ranked.best_text) if text]
     if texts:
         lead.append(" ".join(texts))
@@ -195,7 +189,7 @@ def result_sections(finding: Finding) -> list[Section]:
     sections = [
         *_believed(finding, BeliefWord.SURELY_UNKNOWN, BeliefWord.LEANS_UNKNOWN),
         _knowledge(finding),
-        *(map(table_section, finding.over_graph.tables()) if finding.over_graph is not None else ()),
+        *map(table_section, finding.graph_tables()),
         *_groups(finding),
         *map(table_section, finding.probe_tables),
         *_outdated(finding.outdated),
@@ -235,11 +229,12 @@ def _knowledge(finding: Finding) -> Section:
     if over_graph is not None:
         says = "of the whole graph [{}, {}]: share of right answers, estimated for all "
         cards.append(_share_card(over_graph.overall.right, f"{says}{counted(over_graph.facts, 'fact')}"))
-    win = "win rate [{}, {}]: facts asked that were answered right more often than wrong"
-    zero = "zero-sense rate [{}, {}]: facts asked that were never answered right"
-    cards += [_share_card(overall.win_rate, win), _share_card(overall.zero_sense_rate, zero)]
-    if finding.chance is not None:
-        cards.append(Card(f"{finding.chance:.1%}", "of the questions would be right by guessing", finding.chance))
+    else:
+        win = "win rate [{}, {}]: facts asked that were answered right more often than wrong"
+        zero = "zero-sense rate [{}, {}]: facts asked that were never answered right"
+        cards += [_share_card(overall.win_rate, win), _share_card(overall.zero_sense_rate, zero)]
+    if finding.guessed is not None:
+        cards.append(Card(percent_text(finding.guessed), "by guessing", finding.guessed))
     title = "How much it knows"
     return Section(
         "cards",
@@ -256,17 +251,43 @@ def _share_card(share: Share, says: str) -> Card:
 
 
 def _groups(finding: Finding) -> Iterator[Section]:
-    """Yield rates of the asked facts by relation, entity, type, popularity and year."""
-    for grouping, table in zip(finding.groupings, finding.group_tables(), strict=True):
-        notes = [_BY[grouping.by], *table.notes] if grouping.by in _BY else table.notes
-        if grouping.by == "year" and len(grouping.groups) > 1:
-            note = f"Win rate by the year of a fact, with {CONFIDENCE:.0%} Wilson intervals"
-            note += "; dashed: chance level." if finding.chance is not None else "."
-            values = {"groups": grouping.groups, "chance": finding.chance}
-            yield Section("years", "Over time", values, [note, *_caveat(finding)])
+    """Yield years, relations at entities, and rates of the asked facts by groups without a rate over the graph."""
+    yield from _years(finding)
+    for table in finding.group_tables():
+        by = table.key.removeprefix("by_")
+        notes = [_BY[by], *table.notes] if by in _BY else table.notes
         yield replace(table_section(replace(table, notes=notes)), short=table.title)
-        if grouping.by == "relation":
-            yield from _dots(finding)
+    yield from _dots(finding)
+
+
+@dataclass(frozen=True, slots=True)
+class YearShare(ResultRow):
+    """The share of known facts of a year or a decade.
+
+    Attributes:
+        known: estimated over the graph, or of the asked facts.
+        guessed: the same for a guesser; None if unknown.
+    """
+
+    name: str
+    facts: int
+    known: Share
+    guessed: float | None
+
+
+def _years(finding: Finding) -> Iterator[Section]:
+    groupings: list[Grouping[Any]] = [] if finding.over_graph is None else [*finding.over_graph.groupings]
+    groups = next((each.groups for each in (*groupings, *finding.groupings) if each.by == "year"), ())
+    if len(groups) < 2:
+        return
+    years, of_asked = [], any(isinstance(group, GroupRates) for group in groups)
+    for group in groups:
+        guessed = group.guessed if isinstance(group, GroupRates) and finding.chance is not None else finding.guessed
+        years.append(YearShare(group.name, group.facts, rate_of(group), guessed))
+    rate = "Win rate of the facts asked" if of_asked else "Known facts, estimated over the graph,"
+    dashed = "" if finding.guessed is None else "; dashed: a guesser"
+    note = f"{rate} by year, with {CONFIDENCE:.0%} intervals{dashed}."
+    yield Section("years", "Over time", {"groups": years}, [note, *(_caveat(finding) if of_asked else ())])
 
 
 def _dots(finding: Finding) -> Iterator[Section]:
@@ -335,7 +356,12 @@ def result_facts(finding: Finding) -> ResultFacts:
 def map_sections(findings: Sequence[Finding]) -> list[Section]:
     """Return the map of ignorance, with the shares known by types of every result as rows."""
     links = {finding.label or finding.about.name: finding.whole.links for finding in findings if finding.whole}
-    notes = ["An entity of several types counts for the largest one. Known: mean probability of knowing these facts."]
+    estimated = any(finding.over_graph is not None for finding in findings)
+    notes = [
+        "An entity of several types counts for the largest one. Known: "
+        + (f"estimated over the graph from {ENOUGH} questions; with fewer, the share of the asked facts." * estimated)
+        + ("the share of the asked facts." * (not estimated))
+    ]
     if any(finding.whole is not None and len(finding.whole.expected) for finding in findings):
         notes.append(
             "Probabilities of facts not asked hold on average over facts, and less well for those that the model does"

@@ -49,7 +49,7 @@ class GraphRates(Result):
     Attributes:
         run: the run's properties.
         predictors: other runs whose answers improve the predictions.
-        facts: number of facts that the run can draw, see :mod:`kgprobe.running.frame`.
+        facts: number of facts that the run can draw, see :mod:`kgprobe.running.frame`, and that can be asked.
         answers: number of the run's answers about them.
         drawn: number of questions with a known inclusion probability; the others improve only the predictions.
         overall: estimate for all facts.
@@ -92,7 +92,7 @@ class GraphRates(Result):
     def summary(self) -> str:
         """Return the share with its interval, and the equivalent number of uniformly drawn answers."""
         share, expected = self.overall.right, self.overall.expected
-        text = f"{self.model} knows {share} of {self.scope}, estimated from {counted(self.answers, 'answer')}"
+        text = f"{self.model} is right on {share} of {self.scope}, estimated from {counted(self.answers, 'answer')}"
         if expected is None:
             return f"{text}, without predictions."
         text += f"; {expected:.0%} was predicted."
@@ -104,7 +104,7 @@ class GraphRates(Result):
     def scope(self) -> str:
         """The facts that the estimate is of, in words."""
         facts = counted(self.facts, "fact")
-        return f"the {facts} of the run's start" if self.notes else f"the graph's {facts}"
+        return f"the {facts} of the run's start" if self.notes else f"the graph's {facts} that can be asked"
 
     @property
     def year_source(self) -> YearSource | None:
@@ -202,14 +202,16 @@ def estimate_run(
     overall = rates.rate()
     if overall is None:
         return None
+    unaskable = learning.beliefs.unaskable
+    askable = len(facts) - int(unaskable.sum())
     return GraphRates(
         run=properties,
         predictors=predictors,
-        facts=len(facts),
+        facts=askable,
         answers=learning.answers,
         drawn=rates.draws,
-        overall=group_rate("all", None, "all facts", len(facts), overall),
-        groupings=group_rates(graph, facts, year_relation, rates) if groups else [],
+        overall=group_rate("all", None, "all facts", askable, overall),
+        groupings=group_rates(graph, facts, year_relation, rates, unaskable) if groups else [],
         notes=frame_notes(graph, properties, frame),
     )
 

@@ -10,12 +10,12 @@ from itertools import product
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
-import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
 from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError
+from kgprobe.graph.state import state_uid
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.labels import SCHEME_NAMES
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
@@ -154,8 +154,7 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComp
 def _graph_of(table: LabelTable) -> str | None:
     """Return the id of a table's graph; None if it is unknown."""
     state = table.config.get("graph")
-    uid: str | None = msgspec.json.decode(state).get("uid") if state else None
-    return uid
+    return state_uid(state) if state else None
 
 
 def _asked(table: LabelTable, scheme: str) -> pd.DataFrame:

@@ -15,6 +15,37 @@ from kgprobe.tables import Heading, ResultRow, Table, row_table
 INDEX = "index.html"
 
 
+# Units of an age with their seconds, and of a size.
+_AGES = (("day", 86_400), ("h", 3_600), ("min", 60))
+_SIZES = ("kB", "MB", "GB", "TB")
+
+
+def age_text(changed: datetime) -> str:
+    """Return the time since then, in its largest unit.
+
+    >>> from datetime import timedelta
+    >>> [age_text(datetime.now().astimezone() - timedelta(hours=hours)) for hours in (0, 3, 30)]
+    ['now', '3 h', '1 day']
+    """
+    seconds = (datetime.now().astimezone() - changed).total_seconds()
+    for unit, length in _AGES:
+        number = int(seconds // length)
+        if number >= 1:
+            return counted(number, unit) if unit == "day" else f"{number} {unit}"
+    return "now"
+
+
+def size_text(size: int) -> str:
+    """Return a number of bytes in its largest unit.
+
+    >>> size_text(12), size_text(1_234_567), size_text(87_000_000_000)
+    ('0.0 kB', '1.2 MB', '87 GB')
+    """
+    place = min(max(len(str(size)) - 1, 3) // 3, len(_SIZES))
+    number = size / 1_000**place
+    return f"{number:.1f} {_SIZES[place - 1]}" if number < 10 else f"{number:,.0f} {_SIZES[place - 1]}"
+
+
 @dataclass(frozen=True, slots=True)
 class ListedResult(ResultRow):
     """A stored result.
@@ -23,22 +54,30 @@ class ListedResult(ResultRow):
         kind: measurement, run, label table, judge, judged graph, data set, comparison, study, report.
         name: name for commands and :func:`kgprobe.open`.
         changed: time of the last change of its files; of a run without files, its start.
+        bytes: size of its files, with those of its parts.
+        model: short names of its models; empty if they are unknown.
+        graph: sources of its graph; empty for a data set, or if they are unknown.
         headline: the result in a sentence; empty if it has none yet.
         folder: its folder, which a run of another machine does not have here.
         page: the page; None if it is not written.
         shows: command that shows it.
         rounds, asked: finished rounds and asked questions of a run; None if unknown, and for other kinds.
+        parts: names of the measurements that belong to a label table or a study.
     """
 
     kind: Annotated[str, Heading("kind")]
     name: Annotated[str, Heading("name")]
-    changed: Annotated[datetime, Heading("changed", lambda changed: f"{changed:%Y-%m-%d %H:%M}")]
+    changed: Annotated[datetime, Heading("age", age_text)]
+    bytes: Annotated[int, Heading("size", size_text)]
+    model: Annotated[str, Heading("model")]
+    graph: Annotated[str, Heading("graph")]
     headline: Annotated[str, Heading("headline")]
     folder: Path
     page: Path | None
     shows: str
     rounds: int | None = None
     asked: int | None = None
+    parts: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values by column; JSON-compatible."""
@@ -56,7 +95,7 @@ class ResultList(Result):
     row, listed = ListedResult, "results"
 
     def tables(self) -> list[Table]:
-        """Return kind, name, time and headline of each result."""
+        """Return kind, name, age, size, model, graph and headline of each result."""
         return [row_table("results", f"Results in {home()}", self.results)] if self.results else []
 
     def summary(self) -> str:
@@ -74,7 +113,8 @@ class ResultList(Result):
         rows = []
         for result in self.results:
             link = None if result.page is None else Path(os.path.relpath(result.page, home())).as_posix()
-            rows.append({**result.cells(), "link": link, "shows": result.shows})
+            changed = f"{result.changed:%Y-%m-%d %H:%M}"
+            rows.append({**result.cells(), "changed": changed, "link": link, "shows": result.shows})
         kinds = list(dict.fromkeys(result.kind for result in self.results))
         lead = f"{counted(len(rows), 'result')} on this machine, the latest first."
         index = Section("index", values={"rows": rows, "kinds": kinds})

@@ -380,7 +380,7 @@ class Run(StoredAnswers):
         report = self.report
         return {
             "run": self.name,
-            "graph_uid": msgspec.json.decode(self.properties["graph"])["uid"],
+            "graph": self.properties["graph"],
             "facts": report.facts,
             "questions": report.asked,
             "stopped": report.stopped.value,

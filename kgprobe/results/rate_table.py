@@ -19,11 +19,12 @@ from kgprobe.beliefs.register import caveat_of
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.files import read_json
 from kgprobe.graph.reversal import asked_by
-from kgprobe.models.spec_forms import model_name
+from kgprobe.graph.state import graph_name
+from kgprobe.models.spec_forms import model_names
 from kgprobe.probes.questions.options import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.report.page import Section, settings_section, table_section, write_page
-from kgprobe.results.result import StoredComparison, write_result_files
+from kgprobe.results.result import StoredComparison
 from kgprobe.running.collected import RESULTS
 from kgprobe.running.measurement import graph_of_measurement, read_measurement
 from kgprobe.running.settings import CONFIG
@@ -161,7 +162,7 @@ class RateTable(StoredComparison):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
+        self.write_files()
         columns = list(dict.fromkeys(cell.column for cell in self.cells))
         shaded = [*columns, "average"] if self.by == MODEL else columns
         sections = [table_section(table, shaded) for table in self.tables()]
@@ -189,7 +190,7 @@ class _RunResults(msgspec.Struct):
     questions: int
     unaskable: dict[str, int]
     unanswered: dict[str, int]
-    graph_uid: str | None = None
+    graph: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,9 @@ def _read_run(folder: Path, graph: str | None) -> StoredRates:
     outcomes = Outcomes(folder / FILE, kind.evidence(), count)
     origin = results.run, results.model, kind.name, results.sampling
     answered = read_answers(*origin, outcomes, lambda _: {}, is_reversed=results.reversed)
-    return StoredRates(folder, graph or f"graph {results.graph_uid}", _setting(results.config, answered), answered)
+    return StoredRates(
+        folder, graph or f"graph {graph_name(results.graph)[0]}", _setting(results.config, answered), answered
+    )
 
 
 def _setting(described: Mapping[str, Any], answered: AnsweredFacts) -> str:
@@ -301,8 +304,9 @@ def _placed(results: Sequence[StoredRates]) -> dict[tuple[str, str, str], Stored
         ArgumentError: two results belong to one cell.
     """
     placed: dict[tuple[str, str, str], StoredRates] = {}
-    for result in results:
-        key = model_name(result.answered.model), result.graph, result.setting
+    models = model_names([result.answered.model for result in results])
+    for model, result in zip(models, results, strict=True):
+        key = model, result.graph, result.setting
         if key in placed:
             folders = f"{placed[key].folder.name} and {result.folder.name}"
             raise ArgumentError(

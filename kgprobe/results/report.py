@@ -16,11 +16,10 @@ from kgprobe.models.spec_forms import model_name
 from kgprobe.report.page import Section, table_section, tables_html, write_page
 from kgprobe.results.answers import Stored, answers_of
 from kgprobe.results.comparison import Comparison, compare_results
-from kgprobe.results.finding import Finding, ranked_relations, unknown_count
+from kgprobe.results.finding import Finding, unknown_count
 from kgprobe.results.finding_page import (
     finding_lead,
     finding_sections,
-    finding_title,
     first_sections,
     map_sections,
     matrix_section,
@@ -189,14 +188,14 @@ def _title(findings: Sequence[Finding], judged: Sequence[JudgedGraph]) -> str:
         models = list(dict.fromkeys(model_name(result.config.judge.answers_of) for result in judged))
         return f"Judged answers of {' and '.join(models)} on a whole graph"
     if len(findings) == 1:
-        return finding_title(findings[0])
+        return findings[0].share_known
     titles = [_labelled_title(finding) for finding in findings[:_IN_TITLE]]
     return f"{'; '.join(titles)}{'; …' if len(findings) > _IN_TITLE else ''}"
 
 
 def _labelled_title(finding: Finding) -> str:
     """Return the title of a finding with its label in place of its model."""
-    return finding.label + finding_title(finding).removeprefix(finding.about.called)
+    return finding.label + finding.share_known.removeprefix(finding.about.called)
 
 
 @dataclass(slots=True)
@@ -331,10 +330,11 @@ def _find_suspects(asked: Sequence[Stored]) -> list[dict[str, Any]] | None:
 
 def _lead_of(finding: Finding) -> str:
     """Return one sentence on a result: unknown facts, then the share that is known."""
-    least = ranked_relations(finding).least_text
+    least = finding.ranked_relations.least_text
     parts = [unknown_count(finding), least[:1].lower() + least[1:]]
     measure = finding.measure
-    parts.append(f"{finding.overall.win_rate} known" if measure is None else f"{measure} ({measure.details})")
+    known = f"{finding.share} of {finding.share_of} known"
+    parts.append(known if measure is None else f"{measure} ({measure.details})")
     return f"{finding.label}: {'; '.join(filter(None, parts))}."
 
 

@@ -170,6 +170,15 @@ class StoredComparison(Result):
         """Return everything, with stable keys; the ends of an interval follow its value."""
         return {"summary": self.summary(), **flat_fields(self, without=("config",))}
 
+    def write_files(self) -> None:
+        """Write everything as JSON, with the compared results, and the facts as CSV.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        content = {**self.to_dict(), "config": self.config}
+        write_result_files(self.folder, self.file, content, self.frames())
+
     def page(self) -> Path:
         """Write a page, everything as JSON, and the facts as CSV; return the page's path.
 
@@ -178,7 +187,7 @@ class StoredComparison(Result):
         """
         from kgprobe.report.plots import write_plots_page
 
-        write_result_files(self.folder, self.file, self.to_dict(), self.frames())
+        self.write_files()
         page = self.folder / f"{self.file}.html"
         tables, notes = self.page_tables(), self.notes
         return write_plots_page(page, self.title, self.summary(), self.plots(), tables, notes, self.config)

@@ -6,7 +6,7 @@ in one transaction.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +17,7 @@ from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.beliefs.summary import belief_rows, summarize, view_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.twins import write_twins
 from kgprobe.probes.outcome import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -156,8 +157,7 @@ def apply_round(
         if is_in_view:
             clock = time.monotonic()
             expected = [row | {"round": None, "right": 0, "wrong": 0, "chances": []} for row in expect()]
-            for part in view_rows(expected, summarize(expected)):
-                transaction.run("view/facts", rows=part)
+            write_on_facts(transaction, view_rows(expected, summarize(expected)))
             seconds["view"] = time.monotonic() - clock
         return touched
 
@@ -176,9 +176,19 @@ def write_beliefs(transaction: Transaction, run: str, beliefs: Sequence[Row], *,
     for part in belief_rows(run, beliefs, summaries):
         transaction.run("beliefs/summarize", rows=part)
     if on_facts:
-        for part in view_rows(beliefs, summaries):
-            transaction.run("view/facts", rows=part)
+        write_on_facts(transaction, view_rows(beliefs, summaries))
         transaction.run("view/about", run=run, facts=[belief["fact"] for belief in beliefs])
+
+
+def write_on_facts(transaction: Transaction, parts: Iterable[list[Row]]) -> None:
+    """Write beliefs onto the facts, and onto their twins.
+
+    Args:
+        parts: of :func:`kgprobe.beliefs.summary.view_rows`.
+    """
+    for rows in parts:
+        transaction.run("view/facts", rows=rows)
+        write_twins(transaction, rows)
 
 
 def _row(outcome: Outcome, chance: float | None) -> Row:

@@ -15,6 +15,7 @@ import msgspec
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import make_folder
+from kgprobe.graph.state import state_uid
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Probe, Verdict
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
@@ -45,12 +46,6 @@ class _Settings(msgspec.Struct):
     as_of: int
     graph: str
     reversed: bool
-
-
-class _State(msgspec.Struct):
-    """The part of a graph's state that names the graph."""
-
-    uid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +84,7 @@ def graph_of_measurement(folder: Path) -> str | None:
     """
     state = read_form(folder, MEASUREMENT, _Settings).graph
     try:
-        return msgspec.json.decode(state, type=_State).uid
+        return state_uid(state)
     except msgspec.DecodeError as error:
         raise KgprobeError(f"{folder / CONFIG} is damaged: the state of the graph is unreadable ({error}).") from error
 

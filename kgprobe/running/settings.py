@@ -8,6 +8,7 @@ and compared on every later use.
 
 import hashlib
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -22,10 +23,15 @@ from kgprobe.graph.state import state_difference
 from kgprobe.version import __version__
 
 CONFIG, DECLINED = "config.json", "declined.json"
+# Digests of the files that were written with the settings.
+WRITTEN = "written"
 # Described settings that are not compared.
-_IGNORED = frozenset(("versions", "handshake"))
+_IGNORED = frozenset(("versions", "handshake", WRITTEN))
 _SHOWN_VALUES = 3
 AS_OF, LAST_CHANGES, GRAPH = "as_of", "last_changes", "graph"
+
+# Names of results that no user gave: a digest, or the time at which a run began.
+_DERIVED = re.compile(r".+-([0-9a-f]{10}|\d{8}-\d{6}-\d{3}(-\d+)?)")
 
 T = TypeVar("T")
 
@@ -83,6 +89,15 @@ def _listed(values: Sequence[Any]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def given_name(name: str) -> str | None:
+    """Return the name of a result that a user gave; None for a name made of the model and a digest or a time.
+
+    >>> given_name("base"), given_name("gpt2-distractors-bc3a220930"), given_name("gpt2-recall-20261128-091203-017")
+    ('base', None, None)
+    """
+    return None if _DERIVED.fullmatch(name) else name
+
+
 def versions() -> dict[str, str]:
     """Return the versions of kgprobe, Python and the numerical libraries."""
     names = ("neo4j", "numpy", "torch", "transformers")
@@ -110,6 +125,11 @@ def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
     if (folder / CONFIG).exists():
         require_identical(folder, read_config(folder, content), config, content)
         return
+    write_config(folder, config)
+
+
+def write_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Write the settings of a folder, in place of those that it has."""
     with replacing(folder / CONFIG) as unfinished:
         unfinished.write_bytes(msgspec.json.encode(config, order="sorted"))
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from kgprobe.beliefs.group_rates import group_of
 from kgprobe.beliefs.register import caveat_of
 from kgprobe.errors import KgprobeError
-from kgprobe.models.spec_forms import model_name
+from kgprobe.models.spec_forms import model_name, model_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.collected import Ask, FactAnswers
+from kgprobe.running.settings import given_name
 from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half
 from kgprobe.tables import Heading, ResultRow, Table
 
@@ -138,15 +139,15 @@ class ComparedModel(ResultRow):
     """One of the compared results.
 
     Attributes:
-        label: its model, with its name where several results are of one model.
+        label: the name that a user gave it, else its model.
         asked: number of facts that it has answered.
         shared: number of facts that all have answered.
         win_rate, zero_sense_rate, guessed: rates over the shared facts; None where there are none.
     """
 
-    label: Annotated[str, Heading("model")]
+    label: Annotated[str, Heading("result")]
     name: str
-    model: str
+    model: Annotated[str, Heading("model", model_name)]
     probe: str
     asked: Annotated[int, Heading("asked")]
     shared: Annotated[int, Heading("shared")]
@@ -203,6 +204,9 @@ class SharedFacts:
         for model in self.best_first:
             means = {name.replace("_", " "): mean for name, mean in self.means_of(model).items()}
             rows.append(model.cells() | means)
+        if all(row["result"] == row["model"] for row in rows):
+            for row in rows:
+                del row["result"]
         return Table("models", "Side by side", rows, [self.caveat])
 
 
@@ -241,15 +245,15 @@ def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict
 
 
 def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
-    """Return distinct names of results: the model, and where models repeat, direction, probe, name and number."""
+    """Return distinct names of results: a name that a user gave, else the model; where they repeat, more of both."""
     has_directions = len(set(map(attrgetter("reversed"), answered))) == 2
+    models = model_names([result.model for result in answered])
     forms = []
-    for place, result in enumerate(answered, start=1):
-        model = model_name(result.model)
-        if has_directions:
-            model += f" {result.direction}"
-        with_name = f"{model} ({result.name})"
-        forms.append((model, f"{model} by {result.probe}", with_name, f"{with_name} #{place}"))
+    for place, (model, result) in enumerate(zip(models, answered, strict=True), start=1):
+        direction = f" {result.direction}" if has_directions else ""
+        name = f"{given_name(result.name) or model}{direction}"
+        with_name = f"{model}{direction} ({result.name})"
+        forms.append((name, f"{name} by {result.probe}", with_name, f"{with_name} #{place}"))
     columns = list(zip(*forms, strict=True))
     labels = []
     for own in forms:

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import owner_only
+from kgprobe.files import UNREADABLE_JSON, owner_only
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
 
@@ -303,7 +303,7 @@ def _decoded(decode: Callable[[bytes], T], path: Path, number: int, line: bytes)
     """Return a decoded line; raise KgprobeError if it is damaged."""
     try:
         return decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE_JSON as error:
         raise KgprobeError(f"{path}, line {number}: damaged ({error}).") from error
 
 

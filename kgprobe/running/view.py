@@ -8,15 +8,15 @@ a load has made former ones hold none.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.state import graph_state
-
-if TYPE_CHECKING:
-    from kgprobe.running.learner import Learner
+from kgprobe.graph.twins import clear_twins
+from kgprobe.running.learner import Learner, write_on_facts
 
 # Called with the step (``REMOVING`` or ``WRITING``), the number of finished facts or entities, and of all.
 OnView: TypeAlias = Callable[[str, int, int], None]
@@ -64,16 +64,25 @@ def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
     size = graph.read("view/size")[0]["size"]
     cleared = 0
     for start in range(0, size, _ENTITIES):
-        cleared += graph.write("view/clear", **{"from": start, "to": min(start + _ENTITIES, size)})[0]["cleared"]
-        on_view(REMOVING, min(start + _ENTITIES, size), size)
+        end = min(start + _ENTITIES, size)
+        cleared += graph.transaction(partial(_clear, start, end))
+        on_view(REMOVING, end, size)
     while graph.write("view/clear_about", size=_FACTS)[0]["cleared"]:
         pass
     graph.write("view/cleared")
     return cleared
 
 
+def _clear(start: int, end: int, transaction: Transaction) -> int:
+    """Remove the beliefs from the facts of subjects with some numbers; return the number of cleared facts."""
+    cleared: int = transaction.run("view/clear", **{"from": start, "to": end})[0]["cleared"]
+    if cleared:
+        clear_twins(transaction, start, end)
+    return cleared
+
+
 def write_view(
-    graph: Graph, run: str, learner: "Learner", number: int, state: str, on_view: OnView = ignore_view
+    graph: Graph, run: str, learner: Learner, number: int, state: str, on_view: OnView = ignore_view
 ) -> bool:
     """Write a run's beliefs about all facts that it can ask; return False if the run is not in view.
 
@@ -107,8 +116,7 @@ def write_view(
         ) -> bool:
             in_view = bool(transaction.run("view/advance", run=run, viewed=end, round=number, graph=state))
             if in_view:
-                for rows in parts:
-                    transaction.run("view/facts", rows=rows)
+                write_on_facts(transaction, parts)
                 transaction.run("view/about", run=run, facts=stored)
             return in_view
 

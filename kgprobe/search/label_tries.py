@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from kgprobe.errors import KgprobeError
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.client import Graph
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, state_uid
 from kgprobe.models.scoring import encoding
 from kgprobe.models.scoring import tokens as token_module
 from kgprobe.models.scoring.tokens import encode, join, tokenize
@@ -519,7 +519,7 @@ class LabelTries:
         source = {"graph": self._state, "tokenizer": self._digest, "names": names, "way": forms}
         key = msgspec.json.encode(source, order="sorted").decode()
         # The file name lacks the state of the graph, so that a new trie replaces the stale one.
-        name = msgspec.json.encode(source | {"graph": msgspec.json.decode(self._state)["uid"]}, order="sorted")
+        name = msgspec.json.encode(source | {"graph": state_uid(self._state)}, order="sorted")
         folder = home() / "tries"
         make_folder(folder)
         path = folder / f"{hashlib.sha256(name).hexdigest()[:32]}.trie"

@@ -71,11 +71,34 @@ class Points:
         return f"{value} [{100 * self.low:+.1f}, {100 * self.high:+.1f}]"
 
 
+def percent_text(part: float) -> str:
+    """Return a share in percent; a small one that is not zero is not shown as zero.
+
+    >>> percent_text(0.312), percent_text(0.004), percent_text(0)
+    ('31%', '< 1%', '0%')
+    """
+    return "< 1%" if 0 < part < 0.01 else f"{part:.0%}"
+
+
+def against_guessing(rate: Share, guessed: float | None) -> str:
+    """Return a comparison of a share of right answers with guessing, to end a sentence; empty if it is unknown.
+
+    >>> against_guessing(share(17, 100), 0.05), against_guessing(share(17, 100), 0.11)
+    ('; guessing 5%', '; guessing 11%: no more than guessing can be told')
+    """
+    if guessed is None:
+        return ""
+    verdict = "" if rate.low > guessed else ": no more than guessing can be told"
+    if rate.high < guessed:
+        verdict = ": less than guessing"
+    return f"; guessing {percent_text(guessed)}{verdict}"
+
+
 def mean_of_shares(first: Share, second: Share) -> Share:
     """Return the mean of two independent shares, with an interval from theirs (square and add: Newcombe, 1998).
 
     >>> print(mean_of_shares(share(3, 4), share(1, 4)))
-    50% [18, 82]
+    50% [25, 75]
     """
     low = math.hypot(first.value - first.low, second.value - second.low) / 2
     high = math.hypot(first.high - first.value, second.high - second.value) / 2

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kgprobe.baselines.human_data import Scored
 from kgprobe.baselines.measures import Scores
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot
 from kgprobe.stats.agreement import (
     HumanAgreement,
@@ -255,7 +256,7 @@ def best_configurations(calibration: Path) -> dict[str, list[dict[str, Any]]]:
         stored = msgspec.json.decode(path.read_bytes(), type=_StoredCalibration)
     except OSError as error:
         raise ArgumentError("calibration", f"cannot be read: {path}: {error.strerror}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE_JSON as error:
         remedy = "expected the folder of a `kgprobe study calibration`, which contains its study.json"
         raise ArgumentError("calibration", f"is not a calibration study: {path} ({error}); {remedy}.") from error
     best: dict[str, list[dict[str, Any]]] = {}

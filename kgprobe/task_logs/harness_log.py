@@ -19,8 +19,16 @@ from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog, is_accuracy
 TOOL = "lm-evaluation-harness"
 # Renamed files may have no time.
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?))?\.jsonl")
-_REQUIRED = ("doc_id", "doc_hash", "metrics")
 _AGAIN = "Run the evaluation again, with --log_samples."
+
+
+class _Line(msgspec.Struct):
+    """Types of the fields that each line has."""
+
+    doc_id: int
+    doc_hash: str
+    metrics: list[str]
+    filter: str = "none"
 
 
 class _Counts(msgspec.Struct):
@@ -111,7 +119,7 @@ def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
     left_out: dict[str, None] = {}
     better = results.higher_is_better.get(task, {})
     for number, line in _lines(path):
-        place, digest = line["doc_id"], str(line["doc_hash"])
+        place, digest = line["doc_id"], line["doc_hash"]
         if place not in by_id:
             prompt, answer = _prompt(line.get("arguments")), shown_text(str(line.get("target", "")))
             document = LoggedDocument(str(place), shown_text(prompt), answer, str(line.get("prompt_hash", "")))
@@ -147,11 +155,12 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 line = _decode(text)
                 if line is None:
                     raise KgprobeError(f"{path}, line {number} is not a JSON object: the log is unfinished. {_AGAIN}")
-                missing = [key for key in _REQUIRED if key not in line]
-                if missing:
+                try:
+                    msgspec.convert(line, _Line)
+                except msgspec.ValidationError as error:
                     raise KgprobeError(
-                        f"{path}, line {number} has no {missing[0]}; expected a line of {TOOL}'s samples_*.jsonl."
-                    )
+                        f"{path}, line {number} is not of {TOOL}'s samples_*.jsonl: {error}. {_AGAIN}"
+                    ) from error
                 yield number, line
     except OSError as error:
         raise KgprobeError(f"{path} cannot be read: {error.strerror}.") from error

@@ -111,7 +111,10 @@ def read_inspect_log(path: Path) -> ModelLog:
     for task, (file, log) in newest.items():
         if log.status != "success":
             raise KgprobeError(f"{file} is unfinished: its status is {log.status!r}. {_RETRY}")
-        tasks[task] = _task_log(task, file, log)
+        try:
+            tasks[task] = _task_log(task, file, log)
+        except RecursionError as error:
+            raise KgprobeError(f"{file} is damaged: an input or target in it is nested too deeply. {_RETRY}") from error
     older = len(files) - len(newest)
     if older:
         notes.append(f"{path}: {older} older logs of the same tasks are not read.")

@@ -1,5 +1,6 @@
 """Open the log of an evaluation tool by its file or folder."""
 
+import os
 from pathlib import Path
 
 from kgprobe.errors import KgprobeError, UnknownNameError
@@ -10,7 +11,7 @@ from kgprobe.task_logs.log import ModelLog
 
 def is_task_log(path: Path) -> bool:
     """Return True for a file or folder of lm-evaluation-harness or Inspect; logs are not read."""
-    return path.exists() and bool(sample_files(path) or log_files(path) or _results_alone(path))
+    return os.path.exists(path) and bool(sample_files(path) or log_files(path) or _results_alone(path))
 
 
 def open_task_log(path: Path) -> ModelLog:

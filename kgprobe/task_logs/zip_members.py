@@ -3,6 +3,7 @@
 Inspect's ``.eval`` files are such zip files.
 """
 
+import lzma
 import struct
 import zipfile
 import zlib
@@ -13,6 +14,13 @@ import pyarrow as pa
 from kgprobe.errors import KgprobeError
 
 _ZSTANDARD = 93
+# Maximum size of a member's content: a small file may unpack to terabytes.
+_MOST_BYTES = 2**30
+# RuntimeError: the member is encrypted; EOFError: its last bytes are missing.
+_FAULTS = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, pa.ArrowException),
+    *(OSError, EOFError, struct.error, ValueError, NotImplementedError, RuntimeError),
+)
 # Fixed part of a member's local header; its last two numbers are the sizes of the name and of the extra field.
 _HEADER = struct.Struct("<4s5H3I2H")
 
@@ -31,8 +39,8 @@ class ZipMembers:
             self._file = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
             raise KgprobeError(f"{path} is not a complete zip file; the evaluation was ended while writing.") from error
-        except OSError as error:
-            raise KgprobeError(f"{path} cannot be read: {error.strerror}.") from error
+        except (OSError, ValueError, NotImplementedError) as error:
+            raise KgprobeError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
         self.names = self._file.namelist()
 
     def __enter__(self) -> "ZipMembers":
@@ -45,14 +53,18 @@ class ZipMembers:
         """Return the content of a member.
 
         Raises:
-            KgprobeError: the member is damaged.
+            KgprobeError: the member is damaged, encrypted or too large.
         """
         info = self._file.getinfo(name)
+        if info.file_size > _MOST_BYTES:
+            raise KgprobeError(
+                f"{self._path} cannot be read: {name} in it has {info.file_size / 2**30:.1f} GiB; at most 1 is read."
+            )
         try:
             if info.compress_type != _ZSTANDARD:
                 return self._file.read(info)
             content = self._decompress(info)
-        except (zipfile.BadZipFile, zlib.error, pa.ArrowException, OSError, struct.error, NotImplementedError) as error:
+        except _FAULTS as error:
             raise KgprobeError(f"{self._path} is damaged: {name} cannot be read ({error}).") from error
         if zlib.crc32(content) != info.CRC:
             raise KgprobeError(f"{self._path} is damaged: {name} has another checksum.")
@@ -65,5 +77,5 @@ class ZipMembers:
             file.seek(name + extra, 1)
             packed = pa.BufferReader(file.read(info.compress_size))
         # A member may consist of several frames, which this reads, unlike pyarrow.decompress.
-        content: bytes = pa.CompressedInputStream(packed, "zstd").read()
+        content: bytes = pa.CompressedInputStream(packed, "zstd").read(info.file_size + 1)
         return content

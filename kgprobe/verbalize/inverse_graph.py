@@ -19,7 +19,7 @@ from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.loading import OnProgress, load_source
 from kgprobe.graph.reversal import Reversal, ReversedRelation, mark_reversal, reversal_of
 from kgprobe.graph.runs import list_runs
-from kgprobe.graph.state import graph_state
+from kgprobe.graph.state import graph_state, state_uid
 from kgprobe.records import Entity, Fact, Placed
 from kgprobe.sanitize import counted
 from kgprobe.servers.folder import Folder
@@ -41,7 +41,7 @@ def open_inverse(
     if reversal_of(graph) is not None:
         raise ArgumentError("graph", f"is an inverse graph already: {_place(graph)}. Name its original.")
     state = graph_state(graph)
-    uid = msgspec.json.decode(state)["uid"]
+    uid = state_uid(state)
     if uid is None:
         raise KgprobeError("The graph is empty, so it has no inverse; load facts with `kgprobe load`.")
     inverse_folder = folder_of(folder or home() / "reversed" / f"{uid}-{max_subjects:g}")

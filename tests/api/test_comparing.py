@@ -33,7 +33,7 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     found = kgprobe.compare([base, tuned])
     assert found.notes == ()
     facts = found.facts_frame()
-    assert facts["tiny: right"].tolist() == (base.to_frame().sort_values("fact")["verdict"] == "right").tolist()
+    assert facts["base: right"].tolist() == (base.to_frame().sort_values("fact")["verdict"] == "right").tolist()
     assert facts["tuned: right"].sum() == (tuned.to_frame()["verdict"] == "right").sum()
     assert "shares border with" in [its.name for its in found.relations]
     # Distractors measure more than right and wrong.
@@ -41,7 +41,9 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     page = found.page()
     assert {path.name for path in page.parent.iterdir()} == {"comparison.html", "comparison.json", "facts.csv"}
     assert page.parent.parent == home / "comparisons"
-    assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(json.dumps(found.to_dict()))
+    assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(
+        json.dumps({**found.to_dict(), "config": found.config})
+    )
     forgetting = kgprobe.check(base, tuned, margin=0.5)
     assert len(forgetting.to_frame()) == found.pairs[0].lost + found.pairs[0].gained
     # A run, opened by its name, beside measurements: what it shares with them, if anything.

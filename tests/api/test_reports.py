@@ -27,6 +27,7 @@ from tests.chromium import chromium, looking_at
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.models.tiny import byte_level, random_model
 from tests.probes.questions.answering import Answering
+from tests.report.page_numbers import numbers_apart, page_numbers
 from tests.written_source import WrittenSource
 
 if TYPE_CHECKING:
@@ -206,6 +207,14 @@ def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Re
     assert f"{right[False] / len(lines):.0%}" in cards
 
 
+def test_number_of_each_result_has_one_value(report: Report, together: Report) -> None:
+    assert numbers_apart(report.page().read_text(encoding="utf-8")) == {}
+    page = together.page().read_text(encoding="utf-8")
+    for finding in together.findings:
+        assert len(page_numbers(page, finding.label)["known"]) >= 3
+        assert numbers_apart(page, finding.label) == {}
+
+
 def test_outdated_answers_have_their_age(asked: Asked, report: Report) -> None:
     before = [
         line
@@ -229,7 +238,7 @@ def test_outdated_answers_have_their_age(asked: Asked, report: Report) -> None:
 def test_several_results_stand_side_by_side(together: Report) -> None:
     told = together.to_dict()
     labels = [result["label"] for result in told["results"]]
-    assert labels == ["one (chosen)", "one by questions", "another", "one (run)"]
+    assert labels == ["chosen", "said", "other", "run"]
     facts = defaultdict(dict[str, bool])
     for row in told["facts"]:
         facts[row["fact"]][row["result"]] = row["right"] > row["wrong"]
@@ -243,10 +252,10 @@ def test_several_results_stand_side_by_side(together: Report) -> None:
     assert sum(row["disagree"] for row in matrix) == sum(len(its) > 1 for its in verdicts.values())
     # What the model has right when it chooses and not when it answers, of the measurement and of the run.
     gap = told["gaps"][0]["overall"]
-    both = [its for its in facts.values() if {"one (chosen)", "one by questions"} <= its.keys()]
-    known = [its for its in both if its["one (chosen)"]]
+    both = [its for its in facts.values() if {"chosen", "said"} <= its.keys()]
+    known = [its for its in both if its["chosen"]]
     assert (gap["facts"], gap["known"]) == (len(both), len(known))
-    assert gap["unsaid"] == pytest.approx(sum(not its["one by questions"] for its in known) / len(known))
+    assert gap["unsaid"] == pytest.approx(sum(not its["said"] for its in known) / len(known))
     assert len(told["gaps"]) == 2
     models = told["comparison"]["models"]
     assert together.title.startswith(f"{models[0]['label']} knows most of the {len(shared)} facts that all were asked")
@@ -268,10 +277,7 @@ def test_judged_graph_can_be_reported_alone_and_beside(asked: Asked, tmp_path: P
     assert figures == kgprobe.open(tmp_path / "sweep").rows()
     beside = kgprobe.make_report([asked.chosen, sweep])
     assert len(beside.lead) == len(kgprobe.make_report([asked.chosen]).lead) + 1
-    assert (
-        beside.title
-        == f"one knows {beside.findings[0].overall.win_rate} of the {beside.findings[0].overall.facts} facts asked"
-    )
+    assert beside.title == beside.findings[0].share_known
 
 
 def test_latest_result_is_the_one_that_was_answered_last(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

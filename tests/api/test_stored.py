@@ -5,15 +5,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import kgprobe
 from kgprobe.api.kinds import KINDS
 from kgprobe.api.stored import link_dataset
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.files import folder_size
 from kgprobe.graph.client import Graph
 from kgprobe.judge.files import Judge, save_judge
-from kgprobe.labelling.statistics import LabelStatistics, write_statistics
+from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
 from kgprobe.results.datasets import Dataset
@@ -125,8 +127,9 @@ def make_run(world: World) -> str:
 
 
 def make_label_table(world: World) -> str:
-    table = write_label_table(world.home / "labels" / "some-labels", CONFIG, [FRANCE])
-    write_statistics(table.folder, LabelStatistics())
+    table = write_label_table(
+        world.home / "labels" / "some-labels", CONFIG, [FRANCE], msgspec.json.encode(LabelStatistics())
+    )
     return table.name
 
 
@@ -222,6 +225,24 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
         kgprobe.delete(name, example_graph)
 
 
+def test_delete_label_table_takes_measurements_of_its_own(home: Path) -> None:
+    for name in ("first", "second", "other"):
+        store_measurement(home / "probes" / name, FACTS, model=f"hf:/models/{name}")
+    write_label_table(home / "labels" / "films", CONFIG | {"measurements": {"recall": ["first", "second"]}}, [FRANCE])
+    compared = kgprobe.compare([kgprobe.open("second"), kgprobe.open("other")]).page().parent.name
+    listed = {row.name: row for row in kgprobe.list_results().results}
+    assert set(listed) == {"films", "other", compared}
+    assert set(listed["films"].parts) == {"first", "second"}
+    assert listed["films"].bytes > folder_size(home / "labels" / "films")
+    assert listed[compared].model == "second, other"
+    assert len(kgprobe.list_results(kinds=["measurement"]).results) == 3
+    refused = cli("delete", "other", typed="n\n", KGPROBE_HOME=str(home))
+    assert f"Made from it: comparison {compared}. They stay" in refused.stderr
+    done = succeed("delete", "films", "--yes", KGPROBE_HOME=str(home))
+    assert done.stdout == "Deleted the label table films with its 1 measurement.\n"
+    assert sorted(path.name for path in (home / "probes").iterdir()) == ["other", "second"]
+
+
 def test_open_name_of_several_kinds_is_refused(home: Path) -> None:
     store_measurement(home / "probes" / "films", FACTS)
     write_label_table(home / "labels" / "films", CONFIG, [FRANCE])
@@ -239,6 +260,8 @@ def test_open_unknown_name_lists_near_names_of_every_kind(home: Path) -> None:
     (home / "runs" / "films-0123abcd").mkdir(parents=True)
     with pytest.raises(UnknownNameError, match="near: run films, measurement films-base"):
         kgprobe.open("filmss")
+    with pytest.raises(UnknownNameError, match="No result is named 'aaaa"):
+        kgprobe.open("a" * 400)
     with pytest.raises(UnknownNameError, match="No result is named 'zebra'; `kgprobe results` lists all"):
         kgprobe.open("zebra")
     with pytest.raises(UnknownNameError, match="nowhere holds no result"):

@@ -213,7 +213,7 @@ def assert_cells_are_naive(table: Any, members: dict[str, set[str]], folders: di
 def test_group_table_has_all_groups_or_counts_them(
     stored: dict[str, Path], example_graph: Graph, limit: int | None
 ) -> None:
-    folders = {"yes": stored["yes-hard"], "other": stored["other-easy"]}
+    folders = {name: stored[name] for name in ("yes-hard", "other-easy")}
     ends = group_facts(example_graph)
     members: dict[str, set[str]] = defaultdict(set)
     for fact in asked_facts(list(folders.values())):
@@ -244,7 +244,7 @@ def test_group_table_by_object_of_a_relation(stored: dict[str, Path], example_gr
     result = kgprobe.open(stored["yes-easy"], example_graph)
     table = kgprobe.group_table(example_graph, [result], object_of="continent")
     assert table.sizes == {group: len(facts) for group, facts in members.items()}
-    assert_cells_are_naive(table, members, {"yes": stored["yes-easy"]})
+    assert_cells_are_naive(table, members, {"yes-easy": stored["yes-easy"]})
 
 
 def test_group_table_by_centers_and_years(stored: dict[str, Path], example_graph: Graph) -> None:
@@ -256,7 +256,7 @@ def test_group_table_by_centers_and_years(stored: dict[str, Path], example_graph
     # Europe is asked about in no fact, and listed all the same.
     members = {entity: {fact for fact in facts if entity in ends[fact]} for entity in ("Q46", subject)}
     assert list(chosen.sizes.items()) == [(entity, len(own)) for entity, own in members.items()]
-    assert_cells_are_naive(chosen, members, {"yes": stored["yes-easy"]})
+    assert_cells_are_naive(chosen, members, {"yes-easy": stored["yes-easy"]})
     rows = example_graph.query("MATCH ()-[f:FACT]->() WHERE f.start IS NOT NULL RETURN f.id AS fact, f.start AS start")
     years: dict[str, set[str]] = defaultdict(set)
     for row in rows:

@@ -97,7 +97,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
         graph.query(EXPECTATION)
         graph.query("MATCH (b:Belief {run: 'new'}) SET b.round = 1 WITH b MATCH (r:Run {id: 'new'}) SET r.round = 1")
         kgprobe.paint_beliefs(graph, "new", against="old")
-        assert [row.label for row in kgprobe.label_by_type(graph)] == ["TallHuman"]
+        assert [row.name for row in kgprobe.add_types(graph)] == ["TallHuman"]
         try:
             with served(folder, home) as told:
                 page = browser.new_page(viewport={"width": 1400, "height": 1000})

@@ -66,6 +66,8 @@ def test_parameters_are_found_outside_of_strings_and_comments() -> None:
         "odd name",
         "x1",
     ]
+    # Dynamic labels and types of Neo4j.
+    assert parameters_in("MATCH (a:$any($labels)) MATCH (b:$all($any)) RETURN a, b, $any") == ["any", "labels"]
 
 
 def test_parameters_are_json_or_text() -> None:

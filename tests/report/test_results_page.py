@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
+from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Grouping, group_of
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.results.about import About
@@ -22,7 +23,9 @@ from kgprobe.results.finding_page import (
     write_finding_page,
     write_results_page,
 )
+from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running.collected import Ask
+from kgprobe.stats.proportions import Share
 from tests.chromium import chromium, looking_at
 
 if TYPE_CHECKING:
@@ -76,12 +79,22 @@ def whole_graph() -> BelievedGraph:
         names = {"fact": f"expected {place}", "relation": "member of", "relation_label": "member of", "known": 0.35}
         rows.append(names | ends("member of", place))
     links = [
-        TypeLink("country", "member of", "organization", MEMBERS, LISTED, 0.4),
-        TypeLink("country", "capital", "city", LISTED, LISTED, 0.9),
+        TypeLink("country", "member of", "organization", 240, LISTED, 0.3, estimated=True),
+        TypeLink("country", "capital", "city", LISTED, LISTED, 0.9, estimated=True),
     ]
     types = {f"c{place}": "country" for place in range(MEMBERS)} | {f"t{place}": "city" for place in range(LISTED)}
     types["un"] = "organization"
     return BelievedGraph(links, types, 200, 70.4, pd.DataFrame(rows, columns=list(EXPECTED_COLUMNS)))
+
+
+def estimate() -> GraphRates:
+    """Estimates over the whole graph: 30% of the members and 90% of the capitals are known."""
+    groups = []
+    for name, facts, known in (("member of", 240, 0.3), ("capital", LISTED, 0.9), ("all", 280, 0.39)):
+        right = Share(known, known - 0.05, known + 0.05)
+        groups.append(GroupRate("relation", name, name, facts, 40, right, known, 0.05, 40.0))
+    by_relation = [Grouping("relation", groups[:2], 0)]
+    return GraphRates(run={}, predictors=(), facts=280, answers=80, drawn=80, overall=groups[2], groupings=by_relation)
 
 
 def made_up(label: str, right: Any, whole: BelievedGraph | None) -> Finding:
@@ -100,6 +113,7 @@ def made_up(label: str, right: Any, whole: BelievedGraph | None) -> Finding:
         known=[],
         believed={word: words.count(word.value) for word in BeliefWord},
         facts=facts,
+        over_graph=estimate() if whole else None,
         whole=whole,
         label=label,
     )
@@ -133,23 +147,25 @@ def test_first_screen_counts_the_whole_graph(one: Finding, tmp_path: Path) -> No
     bar, worst, links = (section_to_dict(section)["rows"] for section in finding_sections(one)[:3])
     assert {part["word"]: part["facts"] for part in bar} == {
         "surely known": 50,
-        "expected known": 70,
-        "expected unknown": 130,
+        "expected known": 59,
+        "expected unknown": 141,
         "surely unknown": 30,
     }
     assert sum(part["share"] for part in bar) == pytest.approx(1)
     assert [part["is_asked"] for part in bar] == [True, False, False, True]
     # The relation that is known whole is not among the worst.
-    assert [(row["relation"], row["known"], row["facts"]) for row in worst] == [("member of", 0.25, 40)]
+    assert [(row["relation"], row["known"], row["facts"]) for row in worst] == [("member of", 0.3, 240)]
     assert (worst[0]["question"], worst[0]["prediction"]) == ("member of of 1", "wrong 1")
-    assert [(link["relation"], link["known"]) for link in links] == [("member of", 0.4), ("capital", 0.9)]
+    assert [(link["relation"], link["known"]) for link in links] == [("member of", 0.3), ("capital", 0.9)]
     page = write_finding_page(tmp_path / "one.html", one).read_text(encoding="utf-8")
-    assert re.search(r"<h1>one knows 62% \[52, 72\] of the 80 facts asked</h1>", page)
-    assert "expected known: 70 (25%)" in page
+    assert re.search(
+        r"<h1>one knows 39% \[34, 44\] of the graph&#39;s 280 facts that can be asked; guessing 10%</h1>", page
+    )
+    assert "expected known: 59 (21%)" in page
 
 
 def test_measurement_expects_nothing(one: Finding) -> None:
-    measurement = replace(one, whole=None)
+    measurement = replace(one, whole=None, over_graph=None)
     assert {part["word"] for part in section_to_dict(first_sections([measurement])[0])["rows"]} == {
         "surely known",
         "surely unknown",
@@ -229,9 +245,15 @@ def test_map_opens_zooms_and_keeps_labels_apart(browser: "Browser", page_of_both
         assert overlaps(page) == 0
         page.fill("#map-entity", "Union")
         page.click("#map-form button[type=submit]")
-        assert "Union: 60 facts, 40 asked" in page.locator("#map-count").inner_text()
+        assert (
+            "Union: 60 facts; 10 of 40 asked known, 35% of 20 expected to be known"
+            in page.locator("#map-count").inner_text()
+        )
         hub = page.locator("#map .hub")
-        assert hub.get_attribute("aria-label") == "+56 more of type country (← member of), 31% known"
+        assert (
+            hub.get_attribute("aria-label")
+            == "+56 more of type country (← member of), 10 of 36 asked known, 35% of 20 expected to be known"
+        )
         assert page.locator("#map .spoke").count() == 5
         hub.focus()
         page.keyboard.press("Enter")

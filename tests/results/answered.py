@@ -27,4 +27,4 @@ def answered(
         )
         for fact, right in answers.items()
     ]
-    return read_answers(name or model, model, probe, sampling, outcomes, lambda _: {})
+    return read_answers(name or f"{model}-{probe}-0123456789", model, probe, sampling, outcomes, lambda _: {})

@@ -19,7 +19,7 @@ from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.cli.rendering import show_finding
 from kgprobe.errors import KgprobeError
 from kgprobe.results.about import About
-from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, Finding, ShownFact, ranked_relations
+from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, Finding, ShownFact
 from kgprobe.results.finding_page import finding_lead, write_finding, write_finding_page
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running.collected import Ask
@@ -277,7 +277,7 @@ def test_ranked_relations_differ_from_the_whole(
 ) -> None:
     facts = sum(group.facts for group in groups)
     overall = rated("all", round(sum(group.facts * group.win_rate.value for group in groups)), facts)
-    ranked = ranked_relations(replace(finding, overall=overall, groupings=[Grouping("relation", groups, left_out)]))
+    ranked = replace(finding, overall=overall, groupings=[Grouping("relation", groups, left_out)]).ranked_relations
     assert (ranked.least_text, ranked.best_text) == (least, best)
 
 
@@ -300,15 +300,18 @@ def test_relation_is_ranked_by_its_rate_over_the_graph(finding: Finding) -> None
 
     # Among the facts asked, the order is the other way round.
     found = over_graph(group("well", 0.8, 0.1), group("badly", 0.3, 0.1), group("who knows", 0.5, 0.3))
-    ranked = ranked_relations(found)
+    ranked = found.ranked_relations
     assert ranked.least_text == "Least known of 2 of 16 relations: badly 30% [20, 40]"
     assert ranked.best_text == "Best known of 2 of 16 relations: well 80% [70, 90]"
     assert [group.name for group in ranked.least] == ["badly"]
-    assert found.headline == "org/model knows 60% [55, 65] of the graph's 900 facts; chance level 9%"
+    assert found.headline == "org/model knows 60% [55, 65] of the graph's 900 facts that can be asked; guessing 9%"
     shown = printed(found)
     assert shown.index("By relation, estimated over the graph") < shown.index("By relation, of the facts asked")
+    # One number for one thing: not the prediction, nor the rate of the asked facts.
+    assert "expected" not in shown
+    assert "40% [28, 54]" not in shown
     # A minority of the facts says nothing about the others.
-    minority = ranked_relations(over_graph(group("well", 0.8, 0.1, 220), group("badly", 0.3, 0.1, 220)))
+    minority = over_graph(group("well", 0.8, 0.1, 220), group("badly", 0.3, 0.1, 220)).ranked_relations
     assert (minority.least_text, minority.best_text) == ("", "")
 
 
@@ -359,7 +362,6 @@ def test_terminal_shows_everything_within_its_width(finding: Finding) -> None:
     assert "Not askable: 7: " in text
     assert "No answer came: 1,234: the server hung up" in text
     assert "[bold]" in text
-    assert "9.0% of the questions" in " ".join(text.split())
     assert "3 more have fewer facts" in " ".join(text.split())
     assert "50% [40, 65]" not in text
     assert "50% [35, 65]" in text, "the win rate of what was heard"
@@ -388,7 +390,7 @@ def test_summary_is_short_and_ends_with_what_is_known(finding: Finding, width: i
     lines = text.splitlines()
     assert len(lines) <= 9
     assert max(map(len, lines)) <= width
-    assert lines[-1] == "org/model knows 40% [28, 54] of the 50 facts asked; a guesser, 25%"
+    assert lines[-1] == "org/model knows 40% [28, 54] of the 50 facts asked; guessing 25%"
     assert "\x1b" not in text
     assert "1,234 got no answer (the server hung up)" in lines[-2] or width == 80
     named = [line for line in lines if line.startswith(("Surely", "Leans"))]

@@ -143,7 +143,7 @@ def test_estimate_after_a_load_is_of_the_facts_of_the_start(graph: Graph, learne
     assert last.answers == 384 - sum(answer["fact"] == moved.id for answer in answers_of(graph, "run"))
     person, relation = moved.subject.removeprefix("e"), moved.relation
     assert last.notes[1] == f"Answers about lost facts do not count: person {person}, name of {relation}."
-    assert last.summary().startswith(f"known knows {last.overall.right} of the 599 facts of the run's start")
+    assert last.summary().startswith(f"known is right on {last.overall.right} of the 599 facts of the run's start")
 
 
 @pytest.mark.parametrize("sampling", slow_except(["information", "hardest", "uniform", "thompson"], ["information"]))

@@ -60,7 +60,7 @@ def test_no_two_are_called_alike() -> None:
     answers = {"x": True}
     several = [answered("m", answers, name=name) for name in ("one", "two", "two")]
     labels = find_shared_facts([*several, answered("hf:/models/other", answers)]).labels
-    assert labels == ["m (one)", "m (two) #2", "m (two) #3", "other"]
+    assert labels == ["one", "m (two) #2", "m (two) #3", "other"]
 
 
 def outcome(fact: str, verdict: Verdict) -> Outcome:

@@ -122,7 +122,10 @@ def test_harness_log_lower_is_better_is_left_out(tmp_path: Path) -> None:
     ("fault", "said"),
     [
         ("twice", "line 3: document 0 has a second value of acc. Give the log of one run."),
-        ("without hash", "line 1 has no doc_hash; expected a line of lm-evaluation-harness's samples_"),
+        ('"doc_hash": -> "hash":', "line 1 is not of lm-evaluation-harness's samples_.*missing .* field `doc_hash`"),
+        ('["acc"] -> null', "line 1 is not of .*: Expected `array`, got `null` - at `\\$.metrics`"),
+        ('["acc"] -> [["acc"]]', "line 1 is not of .*: Expected `str`, got `array`"),
+        ('"doc_id": 0 -> "doc_id": [0]', "line 1 is not of .*: Expected `int`, got `array`"),
         ("two models", "has logs in several folders, one for each model: a, b. Give one of them."),
         ("results alone", "has results of lm-evaluation-harness without documents. Run it with --log_samples"),
         ("both tools", "has logs of lm-evaluation-harness and of Inspect"),
@@ -132,8 +135,8 @@ def test_harness_log_with_a_fault_is_refused(tmp_path: Path, fault: str, said: s
     path = write_lines(tmp_path / "a" / "samples_t_2026-01-02T03-04-05.000001.jsonl", [1, 0])
     if fault == "twice":
         path.write_text(path.read_text() * 2)
-    elif fault == "without hash":
-        path.write_text(path.read_text().replace("doc_hash", "hash"))
+    elif "->" in fault:
+        path.write_text(path.read_text().replace(*fault.split(" -> ")))
     elif fault == "two models":
         write_lines(tmp_path / "b" / path.name, [1, 0])
     elif fault == "results alone":

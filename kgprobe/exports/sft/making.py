@@ -334,7 +334,8 @@ def _notes(manifest: Manifest, table: LabelTable, options: SftOptions, to_teach:
         remedy = " `predicted` takes them, by their predicted beliefs." if reason == UNANSWERED else ""
         yield f"{counted(count, 'fact')} left out: {reason}.{remedy}"
     if "repeats" in table.config:
-        first, after = int(table.config["seed"]), int(table.config["seed"]) + int(table.config["repeats"])
+        first = table.config.get("seed", 0)
+        after = first + table.config["repeats"]
         yield (
             f"Measure these facts with another seed than the labels ({first} to {after - 1}), such as {after}: facts"
             " that were chosen by answers change by chance if the same questions are asked again."

@@ -12,6 +12,7 @@ import msgspec
 import openai
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
@@ -26,6 +27,7 @@ _MOST_PAGES, _PAGE = 100, 100
 _TOKEN = "kgprobe"  # noqa: S105  (a key of the metadata)
 _ID = re.compile(r"[A-Za-z0-9._:/-]{1,200}")
 _ENDED = frozenset(("completed", "failed", "expired", "cancelled"))
+_UNDER_WAY = frozenset(("validating", "in_progress", "finalizing", "cancelling"))
 _TOO_MANY_TOKENS = "token_limit_exceeded"
 
 T = TypeVar("T")
@@ -66,10 +68,19 @@ class BatchState(msgspec.Struct):
     error_file_id: str | None = None
     errors: _BatchFaults | None = None
 
+    def __post_init__(self) -> None:
+        """Write the status as OpenAI does; other servers use capitals."""
+        self.status = self.status.lower()
+
     @property
     def has_ended(self) -> bool:
-        """True if the state is final."""
-        return self.status in _ENDED
+        """True if the state is final; an unknown status is, if the batch has files of answers."""
+        return self.status in _ENDED or (self.is_unknown and bool(self.output_file_id or self.error_file_id))
+
+    @property
+    def is_unknown(self) -> bool:
+        """True for a status that OpenAI's protocol does not have."""
+        return self.status not in _ENDED and self.status not in _UNDER_WAY
 
     @property
     def faults(self) -> list[BatchFault]:
@@ -274,7 +285,7 @@ class BatchClient:
                 fault = classify_error(error, time.time())
             except httpx2.HTTPError as error:
                 fault = Fault(f"the connection broke off: {error}")
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except UNREADABLE_JSON as error:
                 fault = Fault(f"the server's answer is invalid: {error}")
             if isinstance(fault, Declined):
                 raise _RefusedError(fatal_message(self._address, fault), fault)

@@ -22,9 +22,10 @@ import msgspec
 import openai
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.batch_client import BatchClient, BatchFault, BatchState, RequestCounts
-from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_client
+from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_client, shortened
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
 from kgprobe.models.api.spending import BATCH_PRICE, MOST_REQUESTS, ApiOptions, BudgetSpentError, Reservation, Spending
@@ -275,6 +276,7 @@ class BatchSession(Generic[RequestT]):
     def _collect(self) -> None:
         """Wait for all batches, and read the answers of each when it ends."""
         polls = 0
+        unknown: set[str] = set()
         with waiting(f"Batches of {self._address.name}") as wait:
             while self._submitted:
                 states: list[BatchState] = []
@@ -284,10 +286,20 @@ class BatchSession(Generic[RequestT]):
                         self._read(*started, state)
                     else:
                         states.append(state)
+                    if state.is_unknown and state.id not in unknown:
+                        unknown.add(state.id)
+                        print_message(self._unknown_status(state))
                 wait.note = self._progress(states)
                 if states:
                     time.sleep(min(_LONGEST_POLL, _FIRST_POLL * _POLL_GROWTH ** min(polls, 20)))
                     polls += 1
+
+    def _unknown_status(self, state: BatchState) -> str:
+        status = self._address.without_key(shortened(state.status))
+        text = f"{self._address.name}: batch {state.id} has the unknown status {status!r}"
+        if state.has_ended:
+            return f"{text}, and files: its answers are read."
+        return f"{text}, and no answers yet. Ctrl-C stops waiting; the same command continues."
 
     def _progress(self, states: Sequence[BatchState]) -> str:
         counts = [state.request_counts or RequestCounts() for state in states]
@@ -338,7 +350,7 @@ class BatchSession(Generic[RequestT]):
     def _read_line(self, content: bytes, reading: _Reading) -> None:
         try:
             line = msgspec.json.decode(content, type=_Line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNREADABLE_JSON:
             # Its request counts as missing.
             return
         if line.custom_id not in reading.missing:
@@ -419,7 +431,7 @@ def _status_error(status: int, content: bytes, url: str) -> openai.APIStatusErro
     response = httpx2.Response(status, content=content, request=httpx2.Request("POST", url))
     try:
         body: Any = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE_JSON:
         body = None
     if isinstance(body, dict):
         body = body.get("error", body)

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.models.api.connection import Fault, shortened
 from kgprobe.models.generating.thinking import Split, split_thought
 
@@ -129,7 +130,7 @@ def _decoded(content: bytes, name: str) -> _Body | Fault:
     """Return the body of an answer, also if it is JSON by Python's rules alone."""
     try:
         return msgspec.json.decode(content, type=_Body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNREADABLE_JSON as error:
         strict = error
     try:
         loose = json.loads(content.decode("utf-8-sig"), parse_constant=lambda _: None)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
@@ -128,7 +129,7 @@ class NextTokensForm(Form[Question]):
         """
         try:
             decoded = msgspec.json.decode(_without_nan(content))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE_JSON as error:
             return Fault(f"the server's answer is not JSON: {error}")
         try:
             reply = self._method.read(decoded, question)

@@ -20,6 +20,7 @@ import numpy as np
 
 from kgprobe.arguments import check_choice
 from kgprobe.errors import KgprobeError
+from kgprobe.files import UNREADABLE_JSON
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.next_tokens import (
@@ -118,7 +119,7 @@ class _TokenForm(Form[Text | str]):
     def read(self, content: bytes, request: Text | str) -> Answer | Fault:  # noqa: ARG002
         try:
             msgspec.json.decode(content, type=self.kind)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE_JSON as error:
             raise KgprobeError(f"{self.path} gives no tokens: {error}.") from error
         return Answer(content.decode())
 

@@ -60,6 +60,19 @@ function groupFacts(entity, facts) {
     (one, other) => other.facts.length - one.facts.length || one.relation - other.relation,
   );
 }
+// Of the asked facts the share that is known, of the others the mean expectation.
+function sharesOf(facts) {
+  const asked = facts.filter((fact) => fact.isAsked);
+  const expected = facts.filter((fact) => !fact.isAsked);
+  const parts = [];
+  if (asked.length)
+    parts.push(`${grouped(asked.filter((fact) => isKnown(fact.row)).length)} of ${grouped(asked.length)} asked known`);
+  if (expected.length) {
+    const mean = expected.reduce((sum, fact) => sum + fact.known, 0) / expected.length;
+    parts.push(`${percent(1000 * mean)} of ${grouped(expected.length)} expected to be known`);
+  }
+  return parts.join(", ");
+}
 // The facts of a group that are spokes, and the hub of the others.
 function spokesOf(group, room) {
   const wanted =
@@ -69,7 +82,7 @@ function spokesOf(group, room) {
   const rest = group.facts.slice(count);
   if (rest.length) {
     const known = rest.reduce((sum, fact) => sum + fact.known, 0) / rest.length;
-    spokes.push({ hub: true, group, count: rest.length, known, shown: count });
+    spokes.push({ hub: true, group, count: rest.length, known, shares: sharesOf(rest), shown: count });
   }
   return spokes;
 }
@@ -104,7 +117,7 @@ const typeName = (type) => (type < 0 ? "any type" : `type ${text(type)}`);
 const arrow = ({ relation, isOut }) => (isOut ? `${text(relation)} →` : `← ${text(relation)}`);
 function spokeName(spoke) {
   if (spoke.hub)
-    return `+${grouped(spoke.count)} more of ${typeName(spoke.group.type)} (${arrow(spoke.group)}), ${percent(1000 * spoke.known)} known`;
+    return `+${grouped(spoke.count)} more of ${typeName(spoke.group.type)} (${arrow(spoke.group)}), ${spoke.shares}`;
   const fact = `${nameOf(spoke.subject)} — ${text(spoke.relation)} → ${nameOf(spoke.object)}`;
   return `${fact}: ${spoke.isAsked ? BELIEFS[columns.belief[spoke.row]] : "expected"}, known ${percent(1000 * spoke.known)}`;
 }
@@ -207,10 +220,7 @@ function showEntity(entity, result, isBack = false) {
   mapState.entity = entity;
   drawing("entity", result);
   const facts = factsOf(entity, result);
-  const asked = facts.filter((fact) => fact.isAsked).length;
-  const known = facts.reduce((sum, fact) => sum + fact.known, 0) / (facts.length || 1);
-  at("map-count").textContent =
-    `${nameOf(entity)}: ${counted(facts.length, "fact")}, ${grouped(asked)} asked; ${percent(1000 * known)} known`;
+  at("map-count").textContent = `${nameOf(entity)}: ${counted(facts.length, "fact")}; ${sharesOf(facts)}`;
   at("map-entity").value = nameOf(entity);
   setStage(stage.width < 600 ? 480 : 560, drawEntity);
   if (hadFocus) at("map").querySelector(".spoke")?.focus();

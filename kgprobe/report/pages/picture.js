@@ -20,9 +20,11 @@ const onScreen = ({ x, y }) => ({
   x: (x - stage.view.x) * stage.view.scale,
   y: (y - stage.view.y) * stage.view.scale,
 });
-// From orange by grey to blue, as on every page.
+// From orange by grey to blue, as on every page; null is not asked.
 const knownColour = (share) =>
-  `color-mix(in srgb, var(${share < 0.5 ? "--unknown" : "--known"}) ${Math.round(Math.abs(share - 0.5) * 200)}%, var(--middle))`;
+  share === null
+    ? "var(--band)"
+    : `color-mix(in srgb, var(${share < 0.5 ? "--unknown" : "--known"}) ${Math.round(Math.abs(share - 0.5) * 200)}%, var(--middle))`;
 
 // Boxes on the stage that labels must not touch.
 class Boxes {

@@ -8,21 +8,28 @@ function linksOf(result) {
   return data.links
     .filter((link) => link[0] === result)
     .slice(0, MOST_LINKS)
-    .map(([, from, relation, to, facts, asked, known]) => ({
+    .map(([, from, relation, to, facts, asked, known, estimated]) => ({
       from,
       relation,
       to,
       facts,
       asked,
-      known: known / 1000,
+      known: known < 0 ? null : known / 1000,
+      estimated: Boolean(estimated),
     }));
+}
+// The share known of a link: estimated over the graph, or of the asked facts.
+function shareOf({ known, estimated, facts, asked }) {
+  if (known === null) return "not asked";
+  const share = percent(1000 * known);
+  return estimated || asked === facts ? share : `${share} of ${grouped(asked)} asked`;
 }
 // Links of one subject type next to each other, the type with most facts first; within a type, the least known first.
 function orderedLinks(links) {
   const sizes = new Map();
   for (const { from, facts } of links) sizes.set(from, (sizes.get(from) || 0) + facts);
   return links.sort(
-    (one, other) => sizes.get(other.from) - sizes.get(one.from) || one.from - other.from || one.known - other.known,
+    (one, other) => sizes.get(other.from) - sizes.get(one.from) || one.from - other.from || (one.known ?? 2) - (other.known ?? 2),
   );
 }
 // Rows from top to bottom, with a gap between subject types.
@@ -71,7 +78,7 @@ function drawLinks(links, result) {
   const most = Math.max(...links.map((link) => link.facts));
   const room = width * stage.view.scale;
   const parts = links.map((link) => {
-    const name = `${linkName(link)}: ${counted(link.facts, "fact")}, ${grouped(link.asked)} asked, ${percent(1000 * link.known)} known`;
+    const name = `${linkName(link)}: ${counted(link.facts, "fact")}, ${grouped(link.asked)} asked, known: ${shareOf(link)}`;
     const part = activated({ class: "link" }, name, () => openLink(link, result));
     const path = linkPath(link, lefts.get(link.from), rights.get(link.to), xs);
     part.append(
@@ -81,7 +88,7 @@ function drawLinks(links, result) {
       }),
     );
     const middle = onScreen({ x: width / 2, y: link.y });
-    const share = ` ${percent(1000 * link.known)}`;
+    const share = ` ${shareOf(link)}`;
     const relation = fitted(text(link.relation), 0.32 * room - widthOf(share));
     // A plate behind the text, which would be hard to read on its line.
     const wide = widthOf(relation + share) + 10;

@@ -55,6 +55,7 @@ class BatchServer:
         end: end of a batch, by its number from 0.
         error: error line of a request.
         polls: requests for its state until a batch ends; 10**9 for never.
+        under_way: status of a batch until it ends, after its first.
         fail: (status, body) of a response by method and path, with the number of earlier ones; None for the usual one.
         hold: ``upload`` or ``create``: set ``held``, and wait for ``released`` before that response.
         listed: number of batches in a page.
@@ -69,6 +70,7 @@ class BatchServer:
     end: Callable[[int, Sequence[dict[str, Any]]], tuple[str, int]] = completed
     error: Callable[[dict[str, Any], int], tuple[int, dict[str, Any]] | None] = taken
     polls: int = 2
+    under_way: str = "in_progress"
     fail: Callable[[str, str, int], tuple[int, dict[str, Any]] | None] = lambda *_: None
     hold: str | None = None
     listed: int = 2
@@ -215,7 +217,7 @@ class BatchServer:
                 self.uploads[f"{name}-{batch.id}"] = text.encode()
 
     def _state(self, batch: ServerBatch) -> dict[str, Any]:
-        status = "validating" if batch.polls <= 1 else "in_progress"
+        status = "validating" if batch.polls <= 1 else self.under_way
         if batch.ended:
             status = self._ends[batch.id]
         files = {f"{name}_file_id": f"{name}-{batch.id}" for name in ("output", "error")}

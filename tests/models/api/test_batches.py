@@ -23,7 +23,7 @@ from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Sp
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Models, load_model
-from tests.models.api.batch_server import BatchServer
+from tests.models.api.batch_server import BatchServer, ServerBatch
 from tests.models.api.fault_proxy import echo
 from tests.models.serving import api_generator, start_asking
 
@@ -184,6 +184,41 @@ def test_error_lines_are_repeated_or_reported(cache: AnswerCache) -> None:
         assert [len(lines) for lines in server.prompts()] == [6, 3, 1]
         # An unreadable answer may be charged: its maximum counts.
         assert asked.spending.usage[asked.name].tokens == 4 * 8 + (81 + 8)
+
+
+class DeepAnswers(BatchServer):
+    """A server whose first batch has answers of deep nesting, as bodies and as lines."""
+
+    def _compute(self, batch: ServerBatch) -> None:
+        super()._compute(batch)
+        deep = b'{"choices": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+        if batch.id.endswith("_0"):
+            name = f"output-{batch.id}"
+            others = self.uploads[name].splitlines()[1:]
+            bodies = [line.replace(b'"body": {', b'"body": ' + deep + b', "x": {') for line in others]
+            self.uploads[name] = b"\n".join([b"[" * 100_000, *bodies])
+
+
+def test_answers_of_deep_nesting_are_asked_again(cache: AnswerCache) -> None:
+    with DeepAnswers() as server:
+        assert None not in texts(generator(server, cache).answer(questions(3)))
+        assert [len(lines) for lines in server.prompts()] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("under_way", "end", "message"),
+    [
+        ("queued", "completed", "the unknown status 'queued', and no answers yet. Ctrl-C stops waiting"),
+        ("IN_PROGRESS", "succeeded", "the unknown status 'succeeded', and files: its answers are read"),
+    ],
+)
+def test_unknown_status_of_a_batch_is_reported_once(
+    under_way: str, end: str, message: str, cache: AnswerCache, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with BatchServer(polls=4, under_way=under_way, end=lambda _, lines: (end, len(lines))) as server:
+        assert None not in texts(generator(server, cache).answer(questions(2)))
+    messages = capsys.readouterr().err
+    assert (messages.count("unknown status"), messages.count(message)) == (1, 1)
 
 
 def test_empty_answers_are_asked_again(cache: AnswerCache) -> None:

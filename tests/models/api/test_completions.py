@@ -105,6 +105,7 @@ def test_body_of_loose_json_is_read(content: bytes, text: str) -> None:
         (b"\xff\xfe", "not a chat completion"),
         (b"", "not a chat completion"),
         (b"[" * 100_000, "not a chat completion"),
+        (b'{"choices": [], "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "not a chat completion"),
     ],
 )
 def test_body_that_is_no_json_is_named(content: bytes, words: str) -> None:
