@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from kgprobe.graph.client import Graph
     from kgprobe.results.graph_rates import GraphRates
     from kgprobe.results.measurement import Run
 
@@ -71,7 +72,6 @@ _view_option = cloup.option(
 )
 # Rounds follow each other: each would wait for its batches for up to a day.
 _SEQUENTIAL = ("batch_api",)
-_LOOK = "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL RETURN path"
 
 
 @click.group(cls=CommandGroup)
@@ -422,8 +422,18 @@ def paint(
         else:
             painted = paint_beliefs(connection, runs, against=against, expected=expected)
             content = {"runs": painted.runs, "against": painted.against, **painted.counts}
-            message = f"{painted}\nTo look at them in Neo4j Browser: {_LOOK}"
+            message = f"{painted}{_how_to_look(connection, painted.runs[0])}"
     click.echo(json.dumps(content, ensure_ascii=False) if as_json else message)
+
+
+def _how_to_look(graph: "Graph", run: str) -> str:
+    """Return a line with a query for an entity of a painted run; empty if it has no answers."""
+    rows = graph.read("explore/least_known_entity", run=run)
+    if not rows:
+        return ""
+    escaped = rows[0]["entity"].replace("\\", "\\\\").replace("'", "\\'")
+    query = f"MATCH path = (:Entity {{id: '{escaped}'}})-[r]-() WHERE r.run IS NOT NULL RETURN path"
+    return f"\nTo look at an entity with many unknown facts in Neo4j Browser: {query}"
 
 
 beliefs.add_command(write_back)
