@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgprobe.api.kind_names import JUDGE, LABEL_TABLE, MEASUREMENT, RUN
 from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.models.spec_forms import is_spec
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -29,6 +30,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "roles": ANSWERS,
     "metrics": (LOG,),
     "scheme": (LABEL_TABLE,),
+    "shared": (*ANSWERS, LABEL_TABLE),
     "models": (JUDGE,),
 }
 
@@ -96,6 +98,69 @@ def open_alike(
                 " of one kind.",
             )
     return known[0], [_open(kind, result, graph) for kind, result in zip(known, results, strict=True)]
+
+
+def with_newest(results: "Sequence[Any]", kinds: Sequence[str], graph: "Graph | None" = None) -> list[Any]:
+    """Return results with the folder of a measurement in place of each spec of a model.
+
+    The measurements are the newest ones that differ in the model alone, from each other and from other given
+    measurements; without such ones, the newest of each model.
+
+    Cost: reading the settings of all measurements, if a spec is given.
+    """
+    specs = [isinstance(result, str) and is_spec(result) for result in results]
+    if not any(specs) or MEASUREMENT not in kinds:
+        return list(results)
+    from kgprobe.api.stored import measurements_of
+
+    choices: dict[int, Sequence[Path]] = {}
+    for place, (result, is_model) in enumerate(zip(results, specs, strict=True)):
+        if is_model:
+            choices[place] = [entry.folder for entry in measurements_of(result)]
+        elif kind_of(result, kinds, graph) == MEASUREMENT:
+            choices[place] = [_folder_of(result, kinds, graph)]
+    folders = list(choices.values())
+    # With the same facts, if there are such measurements.
+    chosen = _newest_alike(folders, with_facts=True) or _newest_alike(folders, with_facts=False)
+    newest = dict(zip(choices, chosen or [each[0] for each in folders], strict=True))
+    return [newest[place] if is_model else results[place] for place, is_model in enumerate(specs)]
+
+
+def _folder_of(result: "Any", kinds: Sequence[str], graph: "Graph | None") -> Path:
+    from kgprobe.api.stored import find
+
+    folder: Path = find(result, kinds, graph).folder if isinstance(result, (str, Path)) else result.folder
+    return folder
+
+
+def _newest_alike(choices: Sequence[Sequence[Path]], *, with_facts: bool) -> list[Path]:
+    """Return a folder of each choice, all with the same settings but for the model; empty if there are none.
+
+    Args:
+        choices: folders of measurements, the newest first.
+        with_facts: True if they also have the same list of facts.
+    """
+    from kgprobe.api.kinds import read_settings
+    from kgprobe.results.answers import settings_in
+    from kgprobe.running.settings import CONFIG, digest_of
+
+    by_settings: list[dict[str, Path]] = []
+    for folders in choices:
+        own: dict[str, Path] = {}
+        for folder in folders:
+            config = read_settings(folder)
+            settings = {"probe": config["probe"], **settings_in(config)}
+            own.setdefault(digest_of(settings | {"facts": config["facts"]} if with_facts else settings), folder)
+        by_settings.append(own)
+    common = set(by_settings[0]).intersection(*by_settings)
+    if not common:
+        return []
+
+    def time_of(key: str) -> int:
+        return min((own[key] / CONFIG).stat().st_mtime_ns for own in by_settings)
+
+    newest = max(common, key=time_of)
+    return [own[newest] for own in by_settings]
 
 
 def check_options(kind: str, given: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from kgprobe.api.comparable import ANSWERS, COMPARABLE, LOG, check_options, open_alike
+from kgprobe.api.comparable import ANSWERS, COMPARABLE, LOG, check_options, open_alike, with_newest
 from kgprobe.api.kind_names import JUDGE, LABEL_TABLE
 from kgprobe.arguments import check_choice, several, share_below, whole_number
 from kgprobe.errors import ArgumentError
@@ -58,6 +58,7 @@ def compare(
     scheme: str | None = None,
     models: "Models | None" = None,
     kind: str | None = None,
+    shared: bool = False,
 ) -> Any: ...
 
 
@@ -71,6 +72,7 @@ def compare(
     scheme: str | None = None,
     models: "Models | None" = None,
     kind: str | None = None,
+    shared: bool = False,
 ) -> "Comparison | LabelComparison | JudgeComparison | TaskComparison":
     """Compare stored results of one kind.
 
@@ -111,7 +113,8 @@ def compare(
     over the test statements of each.
 
     Args:
-        results: results of one kind, or their names or folders; at least two, of judges one.
+        results: results of one kind, or their names or folders; at least two, of judges one. A model's spec stands for
+            its newest measurement that differs from the others in the model alone, if there is one.
         graph: graph of runs that are given by name, and of the labels of relations.
         seed: seed of the bootstrap of other metrics than accuracy, for measurements, runs and logs.
         families: family of a model by its spec or name, for measurements and runs; None takes the part of each name
@@ -120,6 +123,8 @@ def compare(
         scheme: classes of label tables: ``profile`` (None), ``slick`` or ``belief``.
         models: open models that judges read, as in :func:`kgprobe.measure`.
         kind: kind of the results, if several have the same name: ``measurement``, ``run``, ``label table``, ``judge``.
+        shared: True to compare label tables of different states of the graph, on the facts that both saw alike.
+            Measurements and runs are always compared so, with a note.
 
     Raises:
         UnknownNameError: no such result.
@@ -133,8 +138,16 @@ def compare(
     seed, metrics = whole_number("seed", seed, 0), several("metrics", metrics)
     if kind is not None:
         check_choice("kind", kind, COMPARABLE)
-    kind, opened = open_alike("results", results, COMPARABLE if kind is None else [kind], graph)
-    given = {"seed": seed, "families": families, "metrics": metrics, "scheme": scheme, "models": models}
+    kinds = COMPARABLE if kind is None else [kind]
+    kind, opened = open_alike("results", with_newest(results, kinds, graph), kinds, graph)
+    given = {
+        "seed": seed,
+        "families": families,
+        "metrics": metrics,
+        "scheme": scheme,
+        "models": models,
+        "shared": shared,
+    }
     check_options(kind, given)
     if len(opened) < 2 and kind != JUDGE:
         raise ArgumentError("results", f"has {len(opened)}; expected at least two.")
@@ -148,7 +161,7 @@ def compare(
         from kgprobe.results.label_comparison import compare_tables
 
         first, second = opened
-        return compare_tables(first, second, scheme or "profile")
+        return compare_tables(first, second, scheme or "profile", shared=shared)
     if kind == LOG:
         from kgprobe.results.task_comparison import compare_task_logs
 
@@ -186,6 +199,7 @@ def check(
     roles: "Path | str | Iterable[FactRole] | None" = None,
     metrics: "Sequence[str]" = (),
     graph: "Graph | None" = None,
+    shared: bool = False,
 ) -> Any: ...
 
 
@@ -197,6 +211,7 @@ def check(
     roles: "Path | str | Iterable[FactRole] | None" = None,
     metrics: "Sequence[str]" = (),
     graph: "Graph | None" = None,
+    shared: bool = False,
 ) -> "Forgetting | RoleComparison | TaskLosses":
     """Test if a changed model lost more accuracy than a margin, and list the lost facts.
 
@@ -230,6 +245,7 @@ def check(
             that of each ring.
         metrics: metrics of logs to test; empty for all.
         graph: graph of runs that are given by name, and of the labels of relations.
+        shared: True to allow results of different states of the graph, on the facts that both saw alike.
 
     Raises:
         UnknownNameError: no such result.
@@ -239,8 +255,8 @@ def check(
             is unfinished or damaged, or has no metric with the values 0 and 1.
     """
     margin, metrics = share_below("margin", margin), several("metrics", metrics)
-    kind, opened = open_alike("tuned", [base, tuned], ANSWERS, graph)
-    check_options(kind, {"roles": roles, "metrics": metrics})
+    kind, opened = open_alike("tuned", with_newest([base, tuned], ANSWERS, graph), ANSWERS, graph)
+    check_options(kind, {"roles": roles, "metrics": metrics, "shared": shared})
     before, after = opened
     if kind == LOG:
         from kgprobe.results.task_losses import find_task_losses
@@ -250,13 +266,13 @@ def check(
     if roles is None:
         from kgprobe.results.forgetting import forgetting_between
 
-        return forgetting_between(before, after, margin)
+        return forgetting_between(before, after, margin, shared=shared)
     from kgprobe.labelling.roles import read_roles
     from kgprobe.results.roles import roles_between
 
     if isinstance(roles, (str, Path)):
-        return roles_between(before, after, read_roles(Path(roles)), margin, source=str(roles))
-    return roles_between(before, after, roles, margin)
+        return roles_between(before, after, read_roles(Path(roles)), margin, str(roles), shared=shared)
+    return roles_between(before, after, roles, margin, shared=shared)
 
 
 def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "Graph | None" = None) -> "KnowledgeGap":

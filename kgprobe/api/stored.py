@@ -174,7 +174,7 @@ def find(name: str | Path, kinds: Sequence[str] = (), graph: Graph | None = None
     chosen = kinds_named(kinds)
     matches = [] if _is_path(name) else _named(str(name), chosen, graph)
     if not matches and is_spec(str(name)) and KINDS[MEASUREMENT] in chosen:
-        return _newest_measurement(str(name))
+        return measurements_of(str(name))[0]
     if not matches:
         folder = Path(name)
         # With a single kind, its own error says what a given folder lacks.
@@ -208,25 +208,25 @@ def _runs_named(name: str, graph: Graph | None) -> list[Found]:
     return [entry for entry in stored_folders(kind) if entry.name == name and kind.holds(entry.folder)]
 
 
-def _newest_measurement(spec: str) -> Found:
-    """Return a model's newest measurement in kgprobe's own folder; damaged ones do not count.
+def measurements_of(spec: str) -> list[Found]:
+    """Return a model's measurements in kgprobe's own folder, the newest first; damaged ones do not count.
 
     Raises:
         UnknownNameError: the model has none.
     """
-    newest, when, own_spec = None, 0, absolute_spec(spec)
+    times: dict[Found, int] = {}
+    own_spec = absolute_spec(spec)
     for entry in stored_folders(KINDS[MEASUREMENT]):
         with suppress(KgprobeError, FileNotFoundError):
             described = read_settings(entry.folder).get("described") or {}
-            time = (entry.folder / CONFIG).stat().st_mtime_ns
-            if described.get("model") == own_spec and time > when:
-                newest, when = entry, time
-    if newest is None:
+            if described.get("model") == own_spec:
+                times[entry] = (entry.folder / CONFIG).stat().st_mtime_ns
+    if not times:
         raise UnknownNameError(
             f"{spec} has no measurement in {KINDS[MEASUREMENT].place}. Measure it first: kgprobe probe distractors"
             f" --model {spec}"
         )
-    return newest
+    return sorted(times, key=times.__getitem__, reverse=True)
 
 
 def _is_path(name: str | Path) -> bool:

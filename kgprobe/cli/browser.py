@@ -129,7 +129,7 @@ def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -
     \b
     kgprobe graph types --count 20
     kgprobe graph types relations
-    kgprobe graph query "MATCH (:Country)-[c:CAPITAL]->(o) RETURN o.label, c.belief"
+    kgprobe graph query "MATCH ()-[c:CAPITAL]->(o) RETURN o.label, c.belief"
     kgprobe graph types relations --remove
     """  # noqa: D301
     from kgprobe.graph.types import add_types, remove_types

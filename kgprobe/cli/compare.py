@@ -2,25 +2,25 @@
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.comparable import ANSWERS, COMPARABLE, kind_of, open_alike
+from kgprobe.api.comparable import ANSWERS, COMPARABLE, kind_of, open_alike, with_newest
 from kgprobe.api.kind_names import JUDGE, RUN
 from kgprobe.cli.commands import Choice, ShareType
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
 from kgprobe.errors import KgprobeError
-from kgprobe.models.spec_forms import LocalOptions, is_spec
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.progress import waiting
+from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -44,6 +44,13 @@ _metrics_option = cloup.option(
     multiple=True,
     metavar="NAME",
     help="Metric of logs, such as acc_norm; repeatable.  [default: all]",
+)
+
+
+_shared_option = cloup.option(
+    "--shared",
+    is_flag=True,
+    help="Also compare results of different states of the graph, on the facts that all saw alike.",
 )
 
 
@@ -82,6 +89,7 @@ class _CheckFailedError(click.ClickException):
 )
 @_metrics_option
 @cloup.option("--kind", type=Choice(COMPARABLE), help="Kind of the results, if several have the same name.")
+@_shared_option
 @full_option
 @seed_option
 @loading_options
@@ -99,7 +107,7 @@ def compare(
 
     RESULT is the name or folder of a measurement or a label table, the name of a run or a judge, or a log of
     lm-evaluation-harness (samples_*.jsonl) or Inspect (.eval, .json), by file or folder. A model's spec, such as
-    hf:./tuned, stands for its newest measurement.
+    hf:./tuned, stands for its newest measurement that differs from the others in the model alone.
 
     Measurements and runs are compared on the facts that all have answered: accuracies, their correlation, shared
     knowledge, differences with tests and intervals. If one of two was asked with --inverse, their directions are
@@ -115,7 +123,8 @@ def compare(
     from kgprobe.api import comparing
 
     kinds = COMPARABLE if kind is None else [kind]
-    with _graph_of(results, kinds, graph) as connection, _read_models(results, kinds, connection) as (given, models):
+    newest = _name_newest(results, with_newest(results, kinds))
+    with _graph_of(newest, kinds, graph) as connection, _read_models(newest, kinds, connection) as (given, models):
         result = comparing.compare(
             given, graph=connection, families=dict(families), models=models, kind=kind, **options
         )
@@ -140,6 +149,7 @@ def compare(
     help="Test each ring of control facts, and report taught facts; FILE from `kgprobe sample controls`.",
 )
 @_metrics_option
+@_shared_option
 @summary_files
 @full_option
 @on_graph
@@ -171,17 +181,17 @@ def check(
 
     check_summary_files(junit, markdown, as_json)
     with _failing_with_2():
+        base, tuned = _name_newest((base, tuned), with_newest((base, tuned), ANSWERS))
         with _graph_of((base, tuned), ANSWERS, graph) as connection:
             result = comparing.check(base, tuned, graph=connection, **options)
         if result.verdict is None:
             raise KgprobeError(
                 f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
             )
-        with suppress(click.exceptions.Exit), until_reader_leaves():
-            page = result.page()
-            if not write_summary_files(result, junit, markdown, _CHECKED):
-                _render(result, _CHECKED, full=full, as_json=as_json, page=page)
-            sys.stdout.flush()
+        page = result.page()
+        if not write_summary_files(result, junit, markdown, _CHECKED):
+            _render(result, _CHECKED, full=full, as_json=as_json, page=page)
+        sys.stdout.flush()
     click.get_current_context().exit(_CODES[result.verdict.value])
 
 
@@ -198,30 +208,30 @@ def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) ->
     """  # noqa: D301
     from kgprobe.api import comparing
 
-    with _graph_of((stored, said), ANSWERS, graph) as connection:
-        result = comparing.gap(stored, said, graph=connection)
+    results = [_name_newest([name], with_newest([name], ANSWERS))[0] for name in (stored, said)]
+    with _graph_of(results, ANSWERS, graph) as connection:
+        result = comparing.gap(*results, graph=connection)
     _render(result, _GAP, full=full, as_json=as_json)
 
 
 @contextmanager
 def _graph_of(results: Sequence[str], kinds: Sequence[str], graph: str | None) -> Iterator["Graph | None"]:
-    """Open the graph if a result is a run, or with ``--graph``; name the measurements that specs stand for."""
+    """Open the graph if a result is a run, or with ``--graph``."""
     needs_graph = graph is not None or any(kind_of(name, kinds) == RUN for name in results)
     opening: AbstractContextManager[Graph | None] = open_graph(graph) if needs_graph else nullcontext()
-    with opening as connection:
-        _name_newest(results)
-        with waiting("Reading the results"):
-            yield connection
+    with opening as connection, waiting("Reading the results"):
+        yield connection
 
 
-def _name_newest(results: Sequence[str]) -> None:
-    """Print the name of each measurement that a model's spec stands for."""
-    specs = list(filter(is_spec, results))
-    if specs:
-        from kgprobe.api.stored import find
+def _name_newest(results: Sequence[str], folders: Sequence[str | Path]) -> list[str]:
+    """Print the name of the measurement that each model's spec stands for; return the results with their folders."""
+    from kgprobe.api.stored import measurements_of
 
-        for spec in specs:
-            click.echo(f"{spec}: its newest measurement, {find(spec).name}.", err=True)
+    for spec, folder in zip(results, folders, strict=True):
+        if isinstance(folder, Path):
+            which = "newest" if measurements_of(spec)[0].folder == folder else "newest comparable"
+            click.echo(f"{spec}: its {which} measurement, {folder.name}.", err=True)
+    return list(map(str, folders))
 
 
 @contextmanager
@@ -260,6 +270,8 @@ def _render(
     result: "StoredComparison", keys: Collection[str], *, full: bool, as_json: bool, page: Path | None = None
 ) -> None:
     """Print a comparison; write its page if it is not given."""
+    if not as_json:
+        click.echo(visible(result.title))
     page = page or result.page()
     files = sorted(result.folder.iterdir())
     render(result, as_json, page, keys=None if full else keys, files=files, lined=False)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -25,6 +26,10 @@ _RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_a
 _OF_SENTENCES = ("template", "clozes", "past_clozes")
 # The mode of thinking, among the options, and where a probe's description repeats them.
 _OF_THINKING = frozenset(("options.thinking", "described.thinking"))
+# Remedy for results of different states of the graph.
+ON_SHARED = "Measure both on one state of the graph, or take `shared` to compare the facts that both saw."
+# Reason for which a fact is not shared.
+_CHANGED = "changed in the graph"
 # Relations, or reasons, in a message; differences, and characters of a value.
 _NAMED = 3
 _SHOWN_DIFFERENCES = 5
@@ -45,11 +50,40 @@ def answers_of(result: Stored) -> AnsweredFacts:
 def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dict[str, str], str]:
     """Return the answers of each result, names of relations by id, and a note on unshared facts (empty if none).
 
+    A fact that is another one in another state of the graph counts as unshared.
+
     Raises:
         KgprobeError: a result has no answers, or no fact is shared.
     """
     answered = list(map(answers_of, results))
+    for place, other in enumerate(results):
+        if other.reversed == results[0].reversed and graph_change(results[0], other):
+            answered[place] = _without_changed(answered[place], answered[0])
     return answered, _relation_names(results, answered), unshared_facts(results, answered)
+
+
+def _without_changed(answered: AnsweredFacts, first: AnsweredFacts) -> AnsweredFacts:
+    """Return answers without those about facts that have another subject, relation or right answer in ``first``."""
+    both = answered.facts.index.intersection(first.facts.index)
+    # Other probes word the right answer in other ways.
+    parts = ["subject", "relation", *(["right_answer"] if answered.probe == first.probe else ())]
+    differs = (answered.facts.loc[both, parts] != first.facts.loc[both, parts]).any(axis=1)
+    changed = both[differs.to_numpy(bool)]
+    facts, values = (frame.drop(changed) for frame in (answered.facts, answered.values))
+    return replace(
+        answered, facts=facts, values=values, unheard={**answered.unheard, **dict.fromkeys(changed, _CHANGED)}
+    )
+
+
+def graph_change(one: Stored, other: Stored) -> str:
+    """Return how the graphs of two results differ, in words; empty if they do not."""
+    states = [settings_of(result)[GRAPH] for result in (one, other)]
+    return "" if states[0] == states[1] else state_difference(*states)
+
+
+def change_note(change: str) -> str:
+    """Return a note on results of different states of the graph; empty if the state is the same."""
+    return f"Between the results, {change}. Compared are facts that all saw alike." if change else ""
 
 
 def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> dict[str, str]:
@@ -141,23 +175,28 @@ def refuse_repeated(argument: str, results: Sequence[Any]) -> None:
 def settings_of(result: Stored) -> dict[str, Any]:
     """Return all settings that answers depend on, except the model and the list of facts."""
     settings = _stored_settings(result)
-    mode, options = {"asked": "once each"}, settings["options"]
-    if isinstance(result, Run):
-        mode = {"asked": "in rounds", **{name: settings[name] for name in _RUN_SETTINGS}}
-        options = msgspec.json.decode(options)["options"]
-    changes = settings.get(LAST_CHANGES)
-    if isinstance(changes, str):
-        changes = msgspec.json.decode(changes)
-    described = {name: value for name, value in result.about.described.items() if name not in _MODEL_SETTINGS}
+    if not isinstance(result, Run):
+        return settings_in(settings)
+    mode = {"asked": "in rounds", **{name: settings[name] for name in _RUN_SETTINGS}}
+    changes = msgspec.json.decode(settings[LAST_CHANGES]) if LAST_CHANGES in settings else None
+    options = msgspec.json.decode(settings["options"])["options"]
+    described = result.about.described
+    return settings_in({**settings, "options": options, "described": described, LAST_CHANGES: changes}) | mode
+
+
+def settings_in(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of :func:`settings_of` in those that a measurement stores."""
+    changes = config.get(LAST_CHANGES)
+    described = {name: value for name, value in config["described"].items() if name not in _MODEL_SETTINGS}
     return {
-        **mode,
-        "seed": settings["seed"],
-        AS_OF: settings[AS_OF],
+        "asked": "once each",
+        "seed": config["seed"],
+        AS_OF: config[AS_OF],
         **({LAST_CHANGES: changes} if changes else {}),
-        "reversed": settings["reversed"],
+        "reversed": config["reversed"],
         # An inverse graph has the state of its original.
-        "graph": settings["reversed_of"] if settings["reversed"] else settings["graph"],
-        "options": options,
+        "graph": config["reversed_of"] if config["reversed"] else config["graph"],
+        "options": config["options"],
         "described": described,
     }
 
@@ -196,21 +235,18 @@ def compared_settings(one: Stored, other: Stored, left_out: Iterable[str] = ()) 
 
 
 def differing_settings(one: Stored, other: Stored) -> list[str]:
-    """Return the settings in which two results differ, except the model, its loading and the list of facts."""
+    """Return the settings in which two results differ, except the model, its loading, the graph and the facts."""
     if one.kind.name != other.kind.name:
         return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
     # The direction is the subject of a comparison; the wording follows from it, and the graph has its own note.
-    left_out = ("graph", "reversed", "described") if one.reversed != other.reversed else ()
-    ours, theirs = compared_settings(one, other, left_out)
+    left_out = ("reversed", "described") if one.reversed != other.reversed else ()
+    ours, theirs = compared_settings(one, other, (GRAPH, *left_out))
     # By the two values: a probe's description repeats most of its options.
     phrases: dict[tuple[str, str], str] = {}
     for name in ours | theirs:
         if ours.get(name) != theirs.get(name):
             values = shortened(ours.get(name)), shortened(theirs.get(name))
-            if name == GRAPH and ours.get(name) and theirs.get(name):
-                phrases[values] = state_difference(ours[name], theirs[name])
-            else:
-                phrases.setdefault(values, f"{name} is {values[0]} and {values[1]}")
+            phrases.setdefault(values, f"{name} is {values[0]} and {values[1]}")
     shown = list(phrases.values())[:_SHOWN_DIFFERENCES]
     if len(phrases) > len(shown):
         shown.append(f"and {len(phrases) - len(shown)} more")
@@ -218,10 +254,10 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
 
 
 def differ_in_thinking_alone(one: Stored, other: Stored) -> bool:
-    """Return True for two results of one model and probe that differ in the mode of thinking and in nothing else."""
+    """Return True for two results of one model and probe that differ in the mode of thinking, and else in the graph."""
     if one.kind.name != other.kind.name or model_identity(one) != model_identity(other):
         return False
-    ours, theirs = compared_settings(one, other)
+    ours, theirs = compared_settings(one, other, (GRAPH,))
     names = {name for name in ours | theirs if ours.get(name) != theirs.get(name)}
     return bool(names) and names <= _OF_THINKING
 

@@ -20,7 +20,15 @@ from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.report.packed_facts import ResultFacts, pack_facts
 from kgprobe.report.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
-from kgprobe.results.answers import Stored, collect_answers, differing_settings, model_identity, settings_of
+from kgprobe.results.answers import (
+    Stored,
+    change_note,
+    collect_answers,
+    differing_settings,
+    graph_change,
+    model_identity,
+    settings_of,
+)
 from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
 from kgprobe.results.over_relations import (
@@ -33,7 +41,7 @@ from kgprobe.results.over_relations import (
     single_models,
     without_nan,
 )
-from kgprobe.results.result import StoredComparison, points
+from kgprobe.results.result import StoredComparison, change_in_words, points
 from kgprobe.running.paired_facts import OneWayFact
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import (
@@ -185,7 +193,10 @@ class Comparison(StoredComparison):
 
     @property
     def title(self) -> str:
-        """Title of the page: the shares of the shared facts that the models know."""
+        """Title of the page: what changed between two results, or the shares of the shared facts that models know."""
+        if len(self.pairs) == 1:
+            pair = self.pairs[0]
+            return f"{change_in_words(pair.lost, pair.gained, pair.facts)} from {pair.first} to {pair.second}"
         ranked = self.shared.best_first
         facts = f"the {counted(len(self.shared.facts), 'fact')} that all were asked"
         if len(ranked) > _IN_TITLE:
@@ -241,14 +252,15 @@ class Comparison(StoredComparison):
             KgprobeError: a file cannot be written.
         """
         self.write_files()
+        # The strips are of the same facts as the title.
         frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]
         probes = dict(zip(self.labels, self.answered, strict=True))
         packed = pack_facts({label: ResultFacts(own.probe, frames[label]) for label, own in probes.items()})
         sections = [
+            Section("text", "In words", {"paragraphs": [*self.notes, self.summary()]}),
             Section("whole", values={"bars": bars}, notes=[self.shared.caveat]),
             matrix_section(frames, packed.notes),
-            Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]}),
             *self.page_sections(),
             settings_section(self.config),
         ]
@@ -257,7 +269,7 @@ class Comparison(StoredComparison):
 
     def _facts_of(self, answered: AnsweredFacts) -> "pd.DataFrame":
         """Return a result's facts for the data of a page; each is believed by its own answers alone."""
-        own = answered.facts
+        own = answered.facts.loc[list(self.shared.facts)]
         names = {relation.relation: relation.name for relation in self.relations}
         right, wrong = own["right"].to_numpy(np.int64), own["wrong"].to_numpy(np.int64)
         alpha, beta = 1.0 + wrong, 1.0 + right
@@ -284,7 +296,7 @@ class Comparison(StoredComparison):
 
     def _bar(self, label: str, facts: "pd.DataFrame") -> list[BarPart]:
         """Return the bar of a result over the shared facts."""
-        words = facts.loc[facts["fact"].isin(self.shared.facts), "belief"].value_counts()
+        words = facts["belief"].value_counts()
         parts = []
         for word in BeliefWord:
             count = int(words.get(word.value, 0))
@@ -413,6 +425,9 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
         notes.append(
             "The graph changed between the two directions: the inverse graph was made from an older or newer state."
         )
+    elif len(states) > 1:
+        changes = dict.fromkeys(change_note(graph_change(results[0], other)) for other in results[1:])
+        notes += filter(None, changes)
     for other, label in zip(results[1:], comparison.labels[1:], strict=True):
         if differences := differing_settings(results[0], other):
             which = "They" if len(results) == 2 else f"{comparison.labels[0]} and {label}"

@@ -15,14 +15,17 @@ import numpy as np
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.report.checks import Check
 from kgprobe.results.answers import (
+    ON_SHARED,
     Stored,
+    change_note,
     collect_answers,
     differ_in_thinking_alone,
     differing_settings,
+    graph_change,
     refuse_repeated,
     settings_of,
 )
-from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
+from kgprobe.results.result import SHOWN_FACTS, StoredComparison, change_in_words, points
 from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
@@ -109,7 +112,8 @@ class Forgetting(StoredComparison):
     @property
     def title(self) -> str:
         """Title of the page."""
-        return f"Facts that {self.tuned} lost since {self.base}"
+        change = change_in_words(self.forgotten, self.gained, self.facts)
+        return f"{change} from {self.base} to {self.tuned}"
 
     def checks(self) -> list[Check]:
         """Return a check of all facts, and one for each relation; its lower bound is corrected for their number."""
@@ -165,9 +169,9 @@ class Forgetting(StoredComparison):
         return {"verdict": self.verdict.value, **StoredComparison.to_dict(self)}
 
 
-def forgetting_between(base: Stored, tuned: Stored, margin: float) -> Forgetting:
+def forgetting_between(base: Stored, tuned: Stored, margin: float, *, shared: bool = False) -> Forgetting:
     """Compute the loss of accuracy from one stored result to another; see :func:`kgprobe.check`."""
-    about_settings = settings_note(base, tuned)
+    about_settings = settings_note(base, tuned, shared=shared)
     (before, after), names, unshared = collect_answers([base, tuned])
     forgetting = find_forgetting(before, after, names, margin)
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
@@ -197,10 +201,13 @@ def notes_on_base(right: int, total: int, facts: str, margin: float | None = Non
         )
 
 
-def settings_note(base: Stored, tuned: Stored) -> str:
+def settings_note(base: Stored, tuned: Stored, *, shared: bool) -> str:
     """Return a note on results that differ in thinking alone, which may be the tested change, or in the date alone.
 
     Results without such a difference have an empty note.
+
+    Args:
+        shared: True to allow different states of the graph.
 
     Raises:
         ArgumentError: the results are the same one, or differ in more than the model.
@@ -209,13 +216,17 @@ def settings_note(base: Stored, tuned: Stored) -> str:
     differences = differing_settings(base, tuned)
     if base.reversed != tuned.reversed:
         differences = [f"the direction is {'backwards and forwards' if base.reversed else 'forwards and backwards'}"]
-    if not differences:
-        return note_of_dates(map(settings_of, (base, tuned)))
-    if differ_in_thinking_alone(base, tuned):
-        return f"Both are of one model: {differences[0].rpartition('.')[2]}."
+    change = graph_change(base, tuned)
+    if not differences or differ_in_thinking_alone(base, tuned):
+        if not change or shared:
+            thinking = [f"Both are of one model: {text.rpartition('.')[2]}." for text in differences]
+            dated = "" if differences else note_of_dates(map(settings_of, (base, tuned)))
+            return " ".join(filter(None, [*thinking, dated, change_note(change)]))
+        raise ArgumentError("tuned", f"differs from the base in more than the model: {change}. {ON_SHARED}")
     raise ArgumentError(
         "tuned",
-        f"differs from the base in more than the model: {'; '.join(differences)}. Measure both with the same settings.",
+        f"differs from the base in more than the model: {'; '.join([*differences, *filter(None, [change])])}. Measure"
+        " both with the same settings.",
     )
 
 

@@ -57,7 +57,6 @@ class GraphRates(Result):
             empty if they were not estimated.
         stopped: reason for the end of asking; None if nothing was asked.
         reason: details of that, in a sentence.
-        notes: sentences on facts of the graph that came later, and on facts that the run has lost.
     """
 
     run: Row
@@ -69,7 +68,6 @@ class GraphRates(Result):
     groupings: Sequence[Grouping[GroupRate]]
     stopped: Stop | None = None
     reason: str | None = None
-    notes: Sequence[str] = ()
 
     row = GroupRate
 

@@ -14,7 +14,15 @@ import numpy as np
 from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.spec_forms import model_name
 from kgprobe.report.plots import HeatMap
-from kgprobe.results.answers import Stored, collect_answers, compared_settings, model_identity, settings_of, shortened
+from kgprobe.results.answers import (
+    Stored,
+    collect_answers,
+    compared_settings,
+    graph_change,
+    model_identity,
+    settings_of,
+    shortened,
+)
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
@@ -139,9 +147,11 @@ def gap_between(stored: Stored, said: Stored) -> KnowledgeGap:
             "said", f"is of another model: {shortened(first)} and {shortened(second)}; expected the same."
         )
     ours, theirs = compared_settings(stored, said)
-    for name, what in (("reversed", "the direction"), ("graph", "the state of the graph"), ("as_of", "the date")):
+    for name, what in (("reversed", "the direction"), ("as_of", "the date")):
         if ours.get(name) != theirs.get(name):
             raise ArgumentError("said", f"differs from the first in {what}. Measure both with the same settings.")
+    if change := graph_change(stored, said):
+        raise ArgumentError("said", f"differs from the first: {change}. Measure both on one state of the graph.")
     (first_answers, second_answers), names, unshared = collect_answers([stored, said])
     config = {"stored": str(stored.folder), "said": str(said.folder)}
     gap = find_knowledge_gap(first_answers, second_answers, names)

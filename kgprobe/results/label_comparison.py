@@ -15,11 +15,13 @@ import pyarrow.parquet as pq
 
 from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError
-from kgprobe.graph.state import state_uid
+from kgprobe.graph.state import state_difference
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
+from kgprobe.results.answers import ON_SHARED, change_note
 from kgprobe.results.labels import SCHEME_NAMES
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
 from kgprobe.running.settings import note_of_dates
+from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
 
@@ -80,7 +82,7 @@ class LabelComparison(StoredComparison):
     @property
     def title(self) -> str:
         """Title of the page."""
-        return f"How classes moved from {self.one} to {self.other}"
+        return f"{len(self.moved):,} of {counted(self.facts, 'fact')} moved from {self.one} to {self.other}"
 
     def tables(self) -> list[Table]:
         """Return the numbers of facts by both classes, the transitions with intervals, and the first moved facts."""
@@ -105,24 +107,23 @@ class LabelComparison(StoredComparison):
         return Table("matrix", f"From {self.one} (rows) to {self.other} (columns)", rows)
 
 
-def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComparison:
+def compare_tables(one: LabelTable, other: LabelTable, scheme: str, *, shared: bool = False) -> LabelComparison:
     """Compare two label tables.
 
     Cost: one pass over each. Memory: the asked facts of both.
 
     Raises:
-        ArgumentError: no such scheme, or the graphs differ.
+        ArgumentError: no such scheme, or the states of the graph differ.
         KgprobeError: no asked fact has a class in both.
     """
     check_choice("scheme", scheme, SCHEMES)
-    graphs = {_graph_of(table) for table in (one, other)} - {None}
-    if len(graphs) > 1:
-        raise ArgumentError(
-            "results",
-            f"cannot be compared: {one.name} and {other.name} are of different graphs. Label both models on one graph.",
-        )
+    states = {state: None for table in (one, other) if (state := table.config.get("graph"))}
+    change = state_difference(*states) if len(states) > 1 else ""
+    if change and not shared:
+        raise ArgumentError("results", f"cannot be compared: {change}. {ON_SHARED}")
     before, after = (_asked(table, scheme) for table in (one, other))
-    paired = before.merge(after[["fact", scheme, "known"]], on="fact", suffixes=("", "_after"))
+    same = ["fact", "subject", "relation", "object"]
+    paired = before.merge(after[[*same, scheme, "known"]], on=same, suffixes=("", "_after"))
     if paired.empty:
         raise ArgumentError(
             "results",
@@ -147,14 +148,8 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str) -> LabelComp
         transitions=transitions,
         moved=moved,
         config={"tables": [str(one.folder), str(other.folder)], "scheme": scheme},
-        notes=_differences(one, other, names),
+        notes=[*filter(None, [change_note(change)]), *_differences(one, other, names)],
     )
-
-
-def _graph_of(table: LabelTable) -> str | None:
-    """Return the id of a table's graph; None if it is unknown."""
-    state = table.config.get("graph")
-    return state_uid(state) if state else None
 
 
 def _asked(table: LabelTable, scheme: str) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import msgspec
 from kgprobe.files import home, make_folder, replacing
 from kgprobe.graph.rows import Rows
 from kgprobe.running.settings import digest_of
-from kgprobe.sanitize import spreadsheet_cell
+from kgprobe.sanitize import counted, spreadsheet_cell
 from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
@@ -210,6 +210,20 @@ def write_result_files(
     for name, frame in frames.items():
         with replacing(folder / f"{name}.csv") as unfinished:
             frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+
+
+def change_in_words(lost: int, gained: int, facts: int) -> str:
+    """Return what changed from one result to another.
+
+    >>> change_in_words(40, 6, 200)
+    '17.0 points lost, 40 facts forgotten, 6 gained'
+
+    Args:
+        lost, gained: numbers of facts that only the first, and only the second, has right.
+        facts: number of all facts.
+    """
+    change = f"{points((lost - gained) / facts)} {'lost' if lost >= gained else 'gained'}"
+    return f"{change}, {counted(lost, 'fact')} forgotten, {gained:,} gained"
 
 
 def points(share: float) -> str:

@@ -219,10 +219,10 @@ class RoleComparison(StoredComparison):
 
 
 def roles_between(
-    base: Stored, tuned: Stored, roles: Iterable[FactRole], margin: float, source: str = ""
+    base: Stored, tuned: Stored, roles: Iterable[FactRole], margin: float, source: str = "", *, shared: bool = False
 ) -> RoleComparison:
     """Compute the effects of a fine-tune from two stored results; see :func:`kgprobe.check`."""
-    about_settings = settings_note(base, tuned)
+    about_settings = settings_note(base, tuned, shared=shared)
     (before, after), names, _ = collect_answers([base, tuned])
     listed = list(roles)
     comparison = find_role_effects(before, after, listed, names, margin)

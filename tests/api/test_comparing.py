@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,8 +12,11 @@ import torch
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
 from kgprobe.results.measurement import Measurement
+from tests.labelling.test_table import CHAD, FRANCE
+from tests.labelling.test_table import CONFIG as LABELLED
 from tests.models.tiny import byte_level, random_model
 from tests.stored import CONFIGURED, store_measurement
 
@@ -113,7 +117,7 @@ def test_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> N
     ("other", "named"),
     [
         ({"seed": 1}, "seed is 0 and 1"),
-        ({"graph": "{1}"}, "graph is another"),
+        ({"graph": "{1}"}, "the graph is another"),
         ({"options": {"distractors": 3}}, "options.distractors is 2 and 3"),
         ({"as_of": 20250101}, "as_of is 20240101 and 20250101"),
         ({"described": {**CONFIGURED["described"], "strategy": "x"}}, "described.strategy is None and 'x'"),
@@ -128,6 +132,33 @@ def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named
     setting, verb, values = named.partition(" is ")
     assert f"{setting.rpartition('.')[2]}{verb}{values}" in kgprobe.compare([entry, two]).notes[0]
     assert "options." not in kgprobe.compare([entry, two]).notes[0]
+
+
+def test_results_of_a_changed_graph_share_unchanged_facts(tmp_path: Path) -> None:
+    load = {"id": "1", "source": "films.csv", "time": "2026-11-28T09:12:03", "created": [0, 0, 3], "changed": [0, 0, 1]}
+    before, now = (json.dumps({"uid": "a", "loads": loads}) for loads in ([], [load]))
+    base = measured(tmp_path / "base", graph=before)
+    tuned = measured(tmp_path / "tuned", relations={"f001": "r1"}, model="two", graph=now)
+    change = "the graph has changed: films.csv, loaded 2026-11-28 09:12 UTC, added 3 facts and changed 1 fact"
+    with pytest.raises(ArgumentError, match=f"more than the model: {change}. .* take `shared` to compare"):
+        kgprobe.check(base, tuned)
+    checked, compared = kgprobe.check(base, tuned, shared=True), kgprobe.compare([base, tuned])
+    assert (checked.facts, len(compared.facts_frame())) == (199, 199)
+    for notes in (checked.notes, compared.notes):
+        assert any(note.startswith(f"Between the results, {change}.") for note in notes)
+        assert any("lacks 1: 1 without an answer (changed in the graph: 1)" in note for note in notes)
+    # What changed and how the settings differ comes before the strips, which are of the same facts.
+    page = compared.page().read_text(encoding="utf-8")
+    assert f"<h1>0.0 points lost, 0 facts forgotten, 0 gained from {' to '.join(compared.labels)}</h1>" in page
+    assert page.index("films.csv") < page.index("Rates are over the 199 facts")
+    labelled = []
+    for name, graph in (("one", before), ("other", now)):
+        moved = replace(CHAD, basis="asked", object="Q90" if graph == now else CHAD.object)
+        labelled.append(write_label_table(tmp_path / name, {**LABELLED, "graph": graph}, [FRANCE, moved]))
+    with pytest.raises(ArgumentError, match=f"cannot be compared: {change}. .* `shared`"):
+        kgprobe.compare(labelled, scheme="belief")
+    shared = kgprobe.compare(labelled, scheme="belief", shared=True)
+    assert (shared.facts, shared.notes[0].startswith(f"Between the results, {change}.")) == (1, True)
 
 
 @pytest.mark.parametrize("ended", [20231231, None])

@@ -10,6 +10,7 @@ from kgprobe.beliefs import painting
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.state import graph_state
 from kgprobe.records import Entity, Fact, Relation
 from tests.results.test_finding import PROPERTIES
 from tests.written_source import WrittenSource
@@ -48,7 +49,7 @@ def painted(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gr
 
 
 def begin(graph: Graph, run: str, started: str) -> None:
-    its = PROPERTIES | {"id": run, "uid": "0" * 8, "started": started}
+    its = PROPERTIES | {"id": run, "uid": "0" * 8, "started": started, "graph": graph_state(graph)}
     graph.write("beliefs/begin_run", id=run, properties=its)
     graph.query("MATCH (run:Run {id: $id}) SET run.round = 1", id=run)
 

@@ -154,7 +154,11 @@ def test_check_of_two_specs_takes_their_newest_measurements(tmp_path: Path, monk
     kept = check(tmp_path, base, tuned)
     assert (kept.returncode, "Kept" in kept.stdout) == (0, True), kept.stdout + kept.stderr
     assert "hf:./base+./tuned: its newest measurement, after." in kept.stderr
-    assert check(tmp_path, tuned, base).returncode == 1
+    # A newer one with another seed cannot be compared.
+    store_measurement(tmp_path / "probes" / "seeded", lost, model=f"hf:{tmp_path}/base+{tmp_path}/tuned", seed=1)
+    for worse in (check(tmp_path, tuned, base), compare(tmp_path, tuned, base)):
+        assert "hf:./base+./tuned: its newest comparable measurement, after." in worse.stderr
+        assert worse.stdout.startswith("10.0 points lost, 60 facts forgotten, 0 gained from "), worse.stdout
 
 
 def test_exit_codes_are_in_the_help(probes: Path) -> None:
@@ -255,7 +259,7 @@ def test_compare_kind_selects_among_equal_names(probes: Path) -> None:
 def test_compare_label_tables_counts_moved_facts(probes: Path) -> None:
     for name, facts in (
         ("one", [FRANCE, replace(CHAD, basis="asked")]),
-        ("other", [FRANCE, replace(FRANCE, fact="f2")]),
+        ("other", [FRANCE, replace(CHAD, basis="asked", belief=FRANCE.belief)]),
     ):
         write_label_table(probes / "labels" / name, CONFIG, facts)
     done = compare(probes, "one", "other", "--scheme", "belief")
