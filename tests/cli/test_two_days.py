@@ -90,8 +90,8 @@ class Tomorrow(date):
     """The day after."""
 
     @classmethod
-    def today(cls) -> date:
-        return date.today() + timedelta(days=1)
+    def today(cls) -> "Tomorrow":
+        return super().today() + timedelta(days=1)
 
 
 def facts_shown(which: str, home: dict[str, str]) -> set[Row]:
