@@ -35,7 +35,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import ProbeGroup
-from kgprobe.cli.rendering import render, show_finding
+from kgprobe.cli.rendering import render, show_finding, show_tables
 from kgprobe.cli.running import exit_without_answers, open_asked, open_models, report_end, running, view_bars
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
@@ -237,15 +237,12 @@ def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "P
 
 def compare_runs(runs: "Sequence[Run]") -> None:
     """Print one table of several runs, on the facts that all of them asked; nothing for a single run."""
-    from rich.console import Console
-
-    from kgprobe.report.tables import rich_table
     from kgprobe.results.answers import answers_of
     from kgprobe.running.shared_facts import find_shared_facts
 
     answers = [answers_of(run) for run in runs if run.report.asked]
     if len(runs) > 1 and answers:
-        Console().print(rich_table(find_shared_facts(answers).table()))
+        show_tables([find_shared_facts(answers).table()], lined=False)
 
 
 @cloup.command(cls=OneScreenCommand)

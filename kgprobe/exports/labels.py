@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.runs import find_run
@@ -19,6 +21,8 @@ from kgprobe.labelling.table import (
 )
 
 BELIEF = "belief"
+# A predicted fact leans to known below this probability of failing.
+EVEN = 0.5
 # Columns of a belief that a label has, too.
 _NAMES = ("fact", "subject", "subject_name", "relation", "relation_name", "object", "object_name")
 
@@ -33,6 +37,8 @@ class FactLabels:
         graph: state of the graph when they were made, see :func:`~kgprobe.graph.state.graph_state`; None if unknown.
         schemes: schemes of classes that the rows can have.
         rows: yields the rows, the same in every call.
+        predictions: yields predictions of facts that have no row, in the same form.
+        remedy: how to get predictions of further facts, in a sentence.
     """
 
     name: str
@@ -40,6 +46,8 @@ class FactLabels:
     graph: str | None
     schemes: tuple[str, ...]
     rows: Callable[[], Iterator[LabelledFact]]
+    predictions: Callable[[], Iterator[LabelledFact]]
+    remedy: str
 
     def change_since(self, graph: Graph) -> str:
         """Return how the graph has changed since, in a sentence; empty if it has not."""
@@ -78,7 +86,7 @@ class FactLabels:
         Args:
             predicted: True if facts may have their class by a prediction.
         """
-        sizes, left_out = count_classes(self.rows(), predicted=predicted)
+        sizes, left_out = count_classes(chain(self.rows(), self.predictions()), predicted=predicted)
         if not any(sizes[name] for name in classes):
             raise ArgumentError("classes", no_facts_of(classes, self.name, sizes, left_out))
 
@@ -88,11 +96,16 @@ class FactLabels:
 
 def labels_of_table(table: LabelTable) -> FactLabels:
     """Return the labels of a table."""
-    return FactLabels(table.name, table.model, table.config.get("graph"), tuple(SCHEMES), table.rows)
+    remedy = "`kgprobe label --fill` predicts them."
+    return FactLabels(
+        table.name, table.model, table.config.get("graph"), tuple(SCHEMES), table.rows, lambda: iter(()), remedy
+    )
 
 
 def labels_of_run(graph: Graph, run: str) -> FactLabels:
     """Return the beliefs of a run as labels: of asked facts, and of facts that propagation has reached (predicted).
+
+    The predictions are those of the other facts, if the run is in view.
 
     Raises:
         UnknownNameError: the graph has no such run.
@@ -103,7 +116,15 @@ def labels_of_run(graph: Graph, run: str) -> FactLabels:
         for row in graph.stream("beliefs/labelled", run=run):
             yield _labelled(row, properties["probe"])
 
-    return FactLabels(run, properties["model"], properties.get("graph"), (BELIEF,), rows)
+    def predictions() -> Iterator[LabelledFact]:
+        reached = {row["fact"] for row in graph.read("beliefs/labelled", run=run)}
+        for row in graph.stream("view/predictions", run=run):
+            if row["fact"] not in reached:
+                word = BeliefWord.LEANS_KNOWN if row["theta"] < EVEN else BeliefWord.LEANS_UNKNOWN
+                yield _labelled({**row, "right": 0, "wrong": 0, "believed": word.value}, properties["probe"])
+
+    remedy = f"`kgprobe beliefs apply {run}` brings the run into view, with its predictions of them."
+    return FactLabels(run, properties["model"], properties.get("graph"), (BELIEF,), rows, predictions, remedy)
 
 
 def _labelled(row: Row, probe: str) -> LabelledFact:

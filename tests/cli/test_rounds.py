@@ -43,7 +43,7 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
     lines = more.stdout.splitlines()
     assert len(lines) <= 10
     assert max(map(len, lines[:-1])) <= 80
-    assert " of the " in lines[-2]
+    assert " of the " in " ".join(lines[-3:])
     assert lines[-1] == f"Page: {Path(found['page']).as_uri()}"
     assert "probability that the model knows" not in " ".join(more.stdout.split())
 

@@ -24,6 +24,14 @@ def test_beliefs_of_a_run_are_labels(graph: Graph) -> None:
     assert (capital.basis, capital.answers) == ("asked", {"distractors": (4, 4)})
     # Reached by propagation only.
     assert (border.basis, border.answers, border.belief) == ("predicted", {}, "leans known")
+    # Predictions of other facts are those of the run in view.
+    assert list(labels.predictions()) == []
+    statement = "MATCH (r:Run {id: 'second'}) SET r.inView = true"
+    list(graph.run_text(statement, {})[1])
+    statement = "MATCH ()-[f:FACT]->() WHERE f.id IN ['b1', 'b4', 'l2'] SET f.theta = 0.75, f.low = 0.5, f.high = 1.0"
+    list(graph.run_text(statement + ", f.belief = CASE f.id WHEN 'b1' THEN 'leans known' ELSE 'not asked' END", {})[1])
+    (unasked,) = labels.predictions()
+    assert (unasked.fact, unasked.basis, unasked.known, unasked.belief) == ("l2", "predicted", 0.25, "leans unknown")
     # Facts that cannot be asked have no label.
     assert not {"b6", "k4"} & by_fact.keys()
     assert (labels.model, labels.check_scheme(None)) == ("m2", "belief")
