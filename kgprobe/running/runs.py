@@ -6,7 +6,8 @@ docs/methods/rounds.md. The ``Run`` node stores the plan and the counts; the run
 import dataclasses
 import re
 import secrets
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from operator import attrgetter
@@ -118,6 +119,16 @@ def _relations_of(graph: Graph) -> list[Row]:
     return [row for row in graph.read("sample/relations") if row["active"]]
 
 
+def _templates_of(rows: Sequence[Row], relations: Collection[str]) -> dict[str, dict[str, list[str]]]:
+    """Return the templates of relations by kind and name of the relation."""
+    templates: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for row in rows:
+        if row["id"] in relations:
+            for kind in row.keys() - _NO_TEMPLATES:
+                templates[kind][row["label"] or row["id"]] = row[kind]
+    return templates
+
+
 def at_start(graph: Graph, run: Row) -> tuple[Graph, list[str]]:
     """Return a connection with the relations and templates of a run's start, and phrases on what is different now.
 
@@ -129,13 +140,7 @@ def at_start(graph: Graph, run: Row) -> tuple[Graph, list[str]]:
         stored: list[Row] = read_json(path, list[dict[str, Any]], _NO_SENTENCES)
     except FileNotFoundError as error:
         raise KgprobeError(f"{path}, the templates at the start of the run, does not exist. {_NO_SENTENCES}") from error
-    both = []
-    for rows in (stored, _relations_of(graph)):
-        own = [row for row in rows if row["id"] in run["relations"]]
-        kinds = {kind for row in own for kind in row if kind not in _NO_TEMPLATES}
-        both.append(
-            {kind: {row["label"] or row["id"]: row[kind] for row in own if row[kind]} for kind in sorted(kinds)}
-        )
+    both = [_templates_of(rows, run["relations"]) for rows in (stored, _relations_of(graph))]
     return graph.with_rows("sample/relations", stored), differences(*both)
 
 
