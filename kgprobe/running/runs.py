@@ -110,7 +110,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         _forget_beliefs(graph, plan.run)
     run: Row = graph.write("beliefs/begin_run", id=plan.run, properties=properties)[0]["run"]
     if run["uid"] != uid:
-        raise KgprobeError(f"There is a run {plan.run!r} already: `kgprobe rounds resume {plan.run}` continues it.")
+        raise _taken(plan.run)
     return run
 
 
@@ -142,6 +142,16 @@ def at_start(graph: Graph, run: Row) -> tuple[Graph, list[str]]:
         raise KgprobeError(f"{path}, the templates at the start of the run, does not exist. {_NO_SENTENCES}") from error
     both = [_templates_of(rows, run["relations"]) for rows in (stored, _relations_of(graph))]
     return graph.with_rows("sample/relations", stored), differences(*both)
+
+
+def check_new_run(graph: Graph, run: str) -> None:
+    """Raise a KgprobeError if the graph has a run of this name."""
+    if graph.read("beliefs/run", id=run):
+        raise _taken(run)
+
+
+def _taken(run: str) -> KgprobeError:
+    return KgprobeError(f"There is a run {run!r} already: `kgprobe rounds resume {run}` continues it.")
 
 
 def get_run(graph: Graph, run: str) -> Row:
