@@ -7,6 +7,7 @@ and so is EOS.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +156,7 @@ def branch_rows(forests: Sequence[Forest], shortest: int = 1) -> tuple[Integers,
         places of the forests' sources in the flattened rows.
     """
     branches = [forest.branches() for forest in forests]
-    lengths = np.array([len(nodes) for rows in branches for nodes in rows])
+    lengths = np.array(list(map(len, chain.from_iterable(branches))))
     tokens = np.full((len(lengths), max(shortest, lengths.max())), forests[0].tokens[0])
     sources = []
     row = 0
