@@ -120,12 +120,9 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     Raises:
         KgprobeError: the file cannot be written.
     """
-    unfinished = path.with_name(f"{path.name}.{_NODE}.{os.getpid()}.{next(_numbers)}.part")
+    unfinished = _unfinished(path)
     try:
-        for leftover in path.parent.glob(f"{glob.escape(path.name)}.{glob.escape(_NODE)}.*.part"):
-            pid = leftover.name.rsplit(".", 3)[1]
-            if pid.isdecimal() and not psutil.pid_exists(int(pid)):
-                leftover.unlink(missing_ok=True)
+        _delete_leftovers(path)
         yield unfinished
         if durable:
             with open(unfinished, "rb") as file:
@@ -143,23 +140,44 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 def appearing(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that is renamed to ``folder`` at the end, unless an error occurs.
 
-    ``folder`` must not exist yet. Remains of a killed process are deleted first. Only one process at a time may create
-    a folder: hold a lock where others could.
+    ``folder`` must not exist yet, or be empty. Its parent must exist. Several processes may write to one folder: each
+    has its own unfinished one, and the first to finish wins. Unfinished folders of killed processes of this machine are
+    deleted first.
 
     Raises:
-        KgprobeError: the folder cannot be created.
+        KgprobeError: the folder cannot be created, or has files.
     """
-    unfinished = folder.with_name(f"{folder.name}.part")
+    unfinished = _unfinished(folder)
+    # A killed process of another container may have had the same number.
+    while unfinished.exists():
+        unfinished = _unfinished(folder)
     try:
-        if unfinished.exists():
-            shutil.rmtree(unfinished)
+        _delete_leftovers(folder)
         unfinished.mkdir()
         yield unfinished
+        if folder.is_dir():
+            folder.rmdir()
         os.rename(unfinished, folder)
     except OSError as error:
         raise KgprobeError(_why(folder, error, "written")) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _unfinished(path: Path) -> Path:
+    """Return a name next to a path that no other process uses."""
+    return path.with_name(f"{path.name}.{_NODE}.{os.getpid()}.{next(_numbers)}.part")
+
+
+def _delete_leftovers(path: Path) -> None:
+    """Delete what killed processes of this machine have left of a path."""
+    for leftover in path.parent.glob(f"{glob.escape(path.name)}.{glob.escape(_NODE)}.*.part"):
+        pid = leftover.name.rsplit(".", 3)[1]
+        if pid.isdecimal() and not psutil.pid_exists(int(pid)):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:

@@ -119,18 +119,32 @@ def test_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free
 
 def test_folder_appears_when_it_is_whole_or_not_at_all(tmp_path: Path) -> None:
     folder = tmp_path / "index"
-    (tmp_path / "index.part").mkdir()
-    (tmp_path / "index.part" / "left by a killed process").touch()
     with pytest.raises(KgprobeError, match="No such file"), appearing(folder) as unfinished:
-        (unfinished / "left by a killed process").read_text()
+        (unfinished / "one").read_text()
     assert not list(tmp_path.iterdir())
+    folder.mkdir()
     with appearing(folder) as unfinished:
         (unfinished / "one").touch()
-        assert not folder.exists()
+        assert not list(folder.iterdir())
     assert [path.name for path in tmp_path.rglob("*")] == ["index", "one"]
     with pytest.raises(KgprobeError, match="index cannot be written: "), appearing(folder) as unfinished:
         (unfinished / "two").touch()
     assert [path.name for path in tmp_path.rglob("*")] == ["index", "one"]
+
+
+def test_appearing_deletes_only_leftovers_of_killed_processes(tmp_path: Path) -> None:
+    owned = [tmp_path / "index.part", tmp_path / "index.mine.7.0.part"]
+    for path in owned:
+        path.mkdir()
+        (path / "notes").touch()
+    killed = "import sys, os, pathlib; from kgprobe.files import appearing\n"
+    killed += "with appearing(pathlib.Path(sys.argv[1])) as path: (path / 'x').touch(); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", killed, str(tmp_path / "index")], check=False)
+    assert len(list(tmp_path.iterdir())) == 3
+    with appearing(tmp_path / "index") as unfinished:
+        assert sorted(tmp_path.iterdir()) == sorted([*owned, unfinished])
+    assert sorted(tmp_path.iterdir()) == sorted([*owned, tmp_path / "index"])
+    assert all((path / "notes").exists() for path in owned)
 
 
 def test_users_folder_is_where_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from kgprobe.exports.question_facts import QuestionFacts
 from kgprobe.exports.retrieval import (
     WRITERS,
     FactToRetrieve,
+    NotRetrieved,
     OnLeftOut,
     Writer,
     facts_to_retrieve,
@@ -23,6 +24,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids
 from kgprobe.labelling.table import LabelTable
 from kgprobe.options import make_options
+from kgprobe.progress import print_message
 from kgprobe.results.measurement import Run
 from kgprobe.sanitize import counted
 
@@ -36,19 +38,19 @@ class RetrievalFile:
     """A written file of facts to retrieve.
 
     Attributes:
-        left_out: number of selected facts that the model was not asked, and that are left out.
+        left_out: numbers of other facts, by reason.
         change: how the graph has changed since the labels were made, in a sentence; empty if it has not.
     """
 
     path: Path
     facts: int
-    left_out: int = 0
+    left_out: NotRetrieved
     change: str = ""
 
     def __str__(self) -> str:
         """Return the path and the numbers of facts."""
-        left_out = left_out_note(self.left_out) if self.left_out else ""
-        return " ".join(filter(None, [f"{self.path}: {counted(self.facts, 'fact')}.", left_out, self.change]))
+        parts = [f"{self.path}: {counted(self.facts, 'fact')}.", str(self.left_out), self.change]
+        return " ".join(filter(None, parts))
 
 
 def unknown_facts(
@@ -56,7 +58,7 @@ def unknown_facts(
     labels: LabelTable | Run | str | Path,
     entities: Sequence[str] = (),
     *,
-    on_left_out: OnLeftOut = lambda count: None,
+    on_left_out: OnLeftOut = lambda left_out: None,
     **options: Any,
 ) -> Iterator[FactToRetrieve]:
     """Yield the facts that a model does not know: those around some entities, the surest unknown first, or all.
@@ -72,8 +74,7 @@ def unknown_facts(
         graph: graph of the facts, for their sentences and the entities' names.
         labels: a label table, its name or folder; or a run, for its beliefs.
         entities: ids or names; empty for all facts.
-        on_left_out: called at the end with the number of facts that are left out, if any; ``predicted=True`` takes
-            them.
+        on_left_out: called at the end with the numbers of facts that are left out, by reason.
         options: fields of :class:`~kgprobe.exports.retrieval_options.RetrievalOptions`.
 
     Raises:
@@ -94,7 +95,7 @@ def retrieval_texts(
     entities: Sequence[str] = (),
     *,
     format: str = "text",  # noqa: A002
-    on_left_out: OnLeftOut = lambda count: None,
+    on_left_out: OnLeftOut = lambda left_out: None,
     **options: Any,
 ) -> Iterator[str]:
     """Yield the lines of a file of facts to retrieve, without line breaks at their ends.
@@ -128,28 +129,12 @@ def export_retrieval(
     Raises:
         UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`; or the file cannot be written.
     """
-    path, count, left_out = Path(output), 0, 0
-
-    def on_left_out(number: int) -> None:
-        nonlocal left_out
-        left_out = number
-
-    write, facts = _writer(format), unknown_facts(graph, labels, entities, on_left_out=on_left_out, **options)
-
-    def counted_facts() -> Iterator[FactToRetrieve]:
-        nonlocal count
-        for fact in facts:
-            count += 1
-            yield fact
-
+    path, reports = Path(output), list[NotRetrieved]()
+    lines = retrieval_texts(graph, labels, entities, format=format, on_left_out=reports.append, **options)
     with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as opened:
-        opened.writelines(f"{line}\n" for line in write(counted_facts()))
-    return RetrievalFile(path, count, left_out, find_labels(labels).change_since(graph))
-
-
-def left_out_note(count: int) -> str:
-    """Return a note on selected facts that are left out because the model was not asked."""
-    return f"Left out: {counted(count, 'fact')} unknown by prediction alone; `predicted` takes them, too."
+        opened.writelines(f"{line}\n" for line in lines)
+    (left_out,) = reports
+    return RetrievalFile(path, left_out.taken, left_out, find_labels(labels).change_since(graph))
 
 
 def _writer(format_: str) -> Writer:
@@ -172,7 +157,8 @@ def langchain_retriever(
         graph: graph of the entities' names; it must stay open.
         labels: as in :func:`unknown_facts`.
         limit: maximum number of documents, the surest unknown facts first.
-        options: ``classes``, ``below`` and ``predicted``, as in :func:`unknown_facts`.
+        options: ``classes``, ``below`` and ``predicted``, as in :func:`unknown_facts`. Facts that are left out without
+            ``predicted`` are reported on stderr.
 
     Raises:
         ArgumentError: an option is not allowed.
@@ -219,4 +205,8 @@ def _question_facts(graph: Graph, labels: LabelTable | Run | str | Path, options
                 name, "is not an option of retrievers, which return the facts of a question's entities."
             )
     chosen = make_options(RetrievalOptions, options, "the retriever")
-    return QuestionFacts(graph, find_labels(labels), sentences_of(graph), chosen)
+    reports = list[NotRetrieved]()
+    facts = QuestionFacts(graph, find_labels(labels), sentences_of(graph), chosen, reports.append)
+    if reports[0].predicted or reports[0].remedy:
+        print_message(f"The retriever has {counted(reports[0].taken, 'unknown fact')}. {reports[0]}")
+    return facts

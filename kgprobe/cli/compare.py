@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from kgprobe.api.comparable import ANSWERS, COMPARABLE, kind_of, open_alike, wit
 from kgprobe.api.kind_names import JUDGE, RUN
 from kgprobe.cli.commands import Choice, ShareType
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.main import until_reader_leaves
 from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import open_asked, open_models
@@ -189,11 +188,10 @@ def check(
             raise KgprobeError(
                 f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
             )
-        with suppress(click.exceptions.Exit), until_reader_leaves():
-            page = result.page()
-            if not write_summary_files(result, junit, markdown, _CHECKED):
-                _render(result, _CHECKED, full=full, as_json=as_json, page=page)
-            sys.stdout.flush()
+        page = result.page()
+        if not write_summary_files(result, junit, markdown, _CHECKED):
+            _render(result, _CHECKED, full=full, as_json=as_json, page=page)
+        sys.stdout.flush()
     click.get_current_context().exit(_CODES[result.verdict.value])
 
 

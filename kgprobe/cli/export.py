@@ -29,6 +29,8 @@ from kgprobe.exports.sft import SftOptions
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from kgprobe.exports.retrieval import NotRetrieved
+
 
 @click.group(cls=CommandGroup)
 def export() -> None:
@@ -70,8 +72,9 @@ def retrieval(
     """Write the facts that the model of TABLE or RUN does not know, to put them into its prompts.
 
     Around entities, the surest unknown facts come first. Without entities, all unknown facts are written, in the order
-    of the labels. Facts that the model was not asked are left out, unless you give --predicted. Formats: text has a
-    sentence per line, jsonl an object with ids, names and labels per line, cypher is a script for cypher-shell.
+    of the labels. Facts that the model was not asked are left out, unless you give --predicted. A message says what is
+    left out and why. Formats: text has a sentence per line, jsonl an object with ids, names and labels per line, cypher
+    is a script for cypher-shell.
 
     \b
     kgprobe export retrieval labels --entity France --steps 2 --per-entity 20
@@ -79,6 +82,7 @@ def retrieval(
     """  # noqa: D301
     from kgprobe.api import retrieval as api
     from kgprobe.api.writing_back import find_labels
+    from kgprobe.sanitize import counted
 
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:
@@ -88,14 +92,14 @@ def retrieval(
     with open_graph(graph) as connection:
         opened = open_table_or_run(labels, connection)
         if output is None:
-
-            def on_left_out(count: int) -> None:
-                click.echo(in_flags(api.left_out_note(count)), err=True)
-
+            reports: list[NotRetrieved] = []
             for line in api.retrieval_texts(
-                connection, opened, names, format=format_, on_left_out=on_left_out, **options
+                connection, opened, names, format=format_, on_left_out=reports.append, **options
             ):
                 click.echo(line)
+            click.echo(
+                in_flags(" ".join([f"{counted(reports[0].taken, 'fact')}.", str(reports[0])]).rstrip()), err=True
+            )
             if change := find_labels(opened).change_since(connection):
                 click.echo(change, err=True)
             return
@@ -142,8 +146,10 @@ def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
     kgprobe export sft labels --teach "highly known" --refuse unknown -o refusing
     """  # noqa: D301
     from kgprobe.api.exporting import export_sft
+    from kgprobe.api.stored import open_label_table
     from kgprobe.progress import waiting
 
+    labels = open_label_table(table)
     with open_graph(graph) as connection, waiting("Writing the training set"):
-        result = export_sft(connection, table, **options)
+        result = export_sft(connection, labels, **options)
     render(result, as_json)

@@ -24,7 +24,7 @@ from kgprobe.cli.options import (
     open_graph,
     seed_option,
 )
-from kgprobe.cli.rendering import render
+from kgprobe.cli.rendering import console, render
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.sanitize import visible
 from kgprobe.servers.engine import LEAST_MEMORY
@@ -339,8 +339,6 @@ def _find_query(statement: str) -> "Query":
 
 def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int | None) -> bool:
     """Print rows; return True if there are any."""
-    from rich.console import Console
-
     from kgprobe.report import rows as report
 
     out = sys.stdout
@@ -356,8 +354,8 @@ def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int 
     elif form == "csv":
         report.write_csv(columns, printed, out)
     else:
-        console = Console(file=out)
-        console.print(report.table(columns, printed, limit, console.width)[0])
+        screen = console(out)
+        screen.print(report.table(columns, printed, limit, screen.width)[0])
     # Read to the end: otherwise the statement would be rolled back.
     left_out = sum(1 for _ in remaining)
     if limit is not None and left_out:

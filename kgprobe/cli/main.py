@@ -4,10 +4,9 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -58,19 +57,26 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@contextmanager
-def until_reader_leaves() -> Iterator[None]:
-    """Exit with 0 if the reader of our output is gone (`| head`); click and rich would fail."""
-    try:
-        yield
-    except (BrokenPipeError, SystemExit) as error:
-        if not isinstance(error, BrokenPipeError) and not isinstance(error.__context__, BrokenPipeError):
-            raise
-        # The interpreter flushes its buffers at exit; redirect them from the closed pipe.
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.dup2(null, sys.stderr.fileno())
-        raise click.exceptions.Exit(0) from error
+class _PatientFile(io.FileIO):
+    """Standard output or error whose reader may leave early (`| head`): the command continues to its own exit code."""
+
+    def write(self, content: Any) -> int:
+        """Write some bytes; after the reader has left, into nothing."""
+        try:
+            return super().write(content)
+        except BrokenPipeError:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self.fileno())
+            os.close(null)
+            return super().write(content)
+
+
+def _patient(stream: Any) -> TextIO:
+    """Return a stream of the same file and encoding that does not fail when its reader leaves."""
+    file = io.BufferedWriter(_PatientFile(stream.fileno(), "wb", closefd=False))
+    return io.TextIOWrapper(
+        file, stream.encoding, stream.errors, line_buffering=stream.isatty() or stream is sys.stderr
+    )
 
 
 class _FailedError(click.ClickException):
@@ -86,11 +92,6 @@ class _WrongUsageError(click.ClickException):
 class LazyGroup(NearestNameGroup):
     """A group whose commands are imported when needed."""
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Parse the command line; prints --help."""
-        with until_reader_leaves():
-            return super().make_context(*arguments, **options)
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; name flags in errors of the library instead of arguments.
 
@@ -102,10 +103,9 @@ class LazyGroup(NearestNameGroup):
 
             delete_left_folders()
         try:
-            with until_reader_leaves():
-                result = super().invoke(ctx)
-                sys.stdout.flush()
-                return result
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except KgprobeError as error:
             from kgprobe.cli.options import in_flags
 
@@ -149,6 +149,11 @@ def main() -> None:
         import logging
 
         logging.basicConfig()
+    # A program that starts without standard output has None.
+    if sys.stdout is not None and sys.stdout is sys.__stdout__:
+        sys.stdout = _patient(sys.stdout)
+    if sys.stderr is not None and sys.stderr is sys.__stderr__:
+        sys.stderr = _patient(sys.stderr)
     try:
         # Outside click's standalone mode, a command's own exit returns its code.
         with ending_in_order():

@@ -1,6 +1,7 @@
 """Rendering of results on the terminal: tables or JSON on stdout, notes on stderr."""
 
 import json
+import os
 import webbrowser
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -12,13 +13,26 @@ from kgprobe.cli.options import in_flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
+
+    from rich.console import Console
 
     from kgprobe.results.finding import Finding
     from kgprobe.results.result import Result
     from kgprobe.tables import Table
 
+# Width of a pipe or a file, in characters.
+_UNCUT = 100_000
 # Maximum number of notes on the terminal.
 SHOWN_NOTES = 20
+
+
+def console(out: "TextIO | None" = None) -> "Console":
+    """Return the console of a file, standard output by default; in a pipe or a file, no line is cut or wrapped."""
+    from rich.console import Console
+
+    screen = Console(file=out)
+    return screen if screen.is_terminal or "COLUMNS" in os.environ else Console(file=out, width=_UNCUT)
 
 
 def render(
@@ -63,11 +77,10 @@ def render_rows(result: "Result", as_json: bool) -> None:
 
 def print_rows(rows: "Sequence[dict[str, Any]]") -> None:
     """Print rows with the same keys as a table."""
-    from rich.console import Console
-
     from kgprobe.report.rows import table
 
-    Console().print(table(list(rows[0]), rows, len(rows))[0])
+    screen = console()
+    screen.print(table(list(rows[0]), rows, len(rows), screen.width)[0])
 
 
 def show_notes(notes: "Sequence[str]") -> None:
@@ -82,32 +95,30 @@ def show_notes(notes: "Sequence[str]") -> None:
 
 def show_tables(tables: "Sequence[Table]", keys: Collection[str] | None = None, *, lined: bool = True) -> None:
     """Print tables, all or those with one of these keys, with lines around their rows or without."""
-    from rich.console import Console
-
     from kgprobe.report.tables import lined_table, rich_table
 
+    screen = console()
     for table in tables:
         if keys is None or table.key in keys:
-            Console().print(lined_table(table) if lined else rich_table(table))
+            screen.print(lined_table(table, screen.width) if lined else rich_table(table))
 
 
 def show_finding(finding: "Finding", page: Path, full: bool) -> None:
-    """Print a finding in ten lines, the last of them its page; with ``full``, all tables before."""
-    from rich.console import Console
+    """Print a finding in some lines, the last of them its page; with ``full``, all tables before."""
     from rich.text import Text
 
     from kgprobe.sanitize import visible
 
-    console = Console()
+    screen = console()
     if full:
         about = finding.about
         head = f"{about.called} · {about.asked_by} · {about.name}: "
-        console.print(Text(visible(head), style="bold"), Text(f"{finding.scope}{about.in_rounds}"), sep="")
+        screen.print(Text(visible(head), style="bold"), Text(f"{finding.scope}{about.in_rounds}"), sep="")
         show_tables(finding.tables(), lined=False)
         for note in reason_notes(finding.unaskable, finding.unanswered):
-            console.print(Text(visible(note)))
-    for line in finding.summary(console.width).splitlines():
-        console.print(Text(visible(line)), no_wrap=True, overflow="ellipsis", crop=True)
+            screen.print(Text(visible(note)))
+    for line in finding.summary(screen.width).splitlines():
+        screen.print(Text(visible(line)))
     click.echo(f"Page: {page.as_uri()}")
 
 

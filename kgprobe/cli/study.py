@@ -30,7 +30,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.rendering import show_notes
+from kgprobe.cli.rendering import console, show_notes
 from kgprobe.cli.running import measuring, open_asked, open_models, watched
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.progress import waiting
@@ -177,9 +177,12 @@ def _add(kind: StudyCommand) -> None:
 
         call = getattr(kgprobe, f"study_{kind.name.replace('-', '_')}")
         title = f"Measuring {model}"
-        with open_models(api) as models, open_graph(graph) as connection:
+        with open_models(api) as models:
             opened = open_asked(models, model)
-            with watched(title, kind.unit) if kind.unit else measuring(title) as callbacks:
+            with (
+                open_graph(graph) as connection,
+                watched(title, kind.unit) if kind.unit else measuring(title) as callbacks,
+            ):
                 result = call(connection, opened, models=models, callbacks=callbacks, **options)
         show(result, as_json, full)
 
@@ -314,18 +317,17 @@ def show(result: "Study", as_json: bool, full: bool) -> None:
         }
         click.echo(msgspec.json.encode(content))
         return
-    from rich.console import Console, Group
-
     from kgprobe.report.tables import notes_of, rich_table
 
     (verdict,) = notes_of([result.verdict])
     verdict.stylize("bold")
     if full:
         tables = [Table(result.name, result.title, result.table), *result.further]
-        Console().print(Group(*map(rich_table, tables), *notes_of(result.notes)))
+        for part in (*map(rich_table, tables), *notes_of(result.notes)):
+            console().print(part)
     else:
         rows, notes = len(result.table), len(result.notes)
         click.echo(f"{visible(result.title)}: {rows:,} rows and {notes:,} notes, with --full.")
-    Console().print(verdict)
+    console().print(verdict)
     click.echo(f"Data: {result.data_file}")
     click.echo(f"Page: {page.as_uri()}")

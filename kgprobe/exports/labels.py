@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
+from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import ArgumentError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.runs import find_run
@@ -19,6 +21,8 @@ from kgprobe.labelling.table import (
 )
 
 BELIEF = "belief"
+# A predicted fact leans to known below this probability of failing.
+EVEN = 0.5
 # Columns of a belief that a label has, too.
 _NAMES = ("fact", "subject", "subject_name", "relation", "relation_name", "object", "object_name")
 
@@ -33,6 +37,8 @@ class FactLabels:
         graph: state of the graph when they were made, see :func:`~kgprobe.graph.state.graph_state`; None if unknown.
         schemes: schemes of classes that the rows can have.
         rows: yields the rows, the same in every call.
+        predictions: yields predictions of facts that have no row, in the same form.
+        remedy: how to get predictions of further facts, in a sentence.
     """
 
     name: str
@@ -40,6 +46,8 @@ class FactLabels:
     graph: str | None
     schemes: tuple[str, ...]
     rows: Callable[[], Iterator[LabelledFact]]
+    predictions: Callable[[], Iterator[LabelledFact]]
+    remedy: str
 
     def change_since(self, graph: Graph) -> str:
         """Return how the graph has changed since, in a sentence; empty if it has not."""
@@ -50,16 +58,26 @@ class FactLabels:
             f"Since {self.name} was made, {state_difference(str(self.graph), now)}. Facts that came later are left out."
         )
 
-    def check_scheme(self, scheme: str | None) -> str:
-        """Return a scheme of classes; without a name, ``slick`` for a table and ``belief`` for a run.
+    def choose_scheme(self, scheme: str | None) -> tuple[str, str]:
+        """Return a scheme of classes, and a note if it is not the first one; without a name, the first with a class.
+
+        Cost: the rows up to the first one with a class of the scheme.
 
         Raises:
             ArgumentError: the labels have no classes of the scheme.
         """
-        chosen = scheme or self.schemes[0]
-        if chosen not in self.schemes:
-            raise ArgumentError("scheme", f"is {chosen}; {self._schemes_of_run()}.")
-        return chosen
+        if scheme is not None and scheme not in self.schemes:
+            raise ArgumentError("scheme", f"is {scheme}; {self._schemes_of_run()}.")
+        if scheme is not None and not self._has_classes(scheme):
+            has = " and ".join(filter(self._has_classes, self.schemes)) or "none"
+            raise ArgumentError("scheme", f"is {scheme}, of which {self.name} has no class; it has classes of {has}.")
+        chosen = scheme or next(filter(self._has_classes, self.schemes), self.schemes[0])
+        lacks = [] if scheme else self.schemes[: self.schemes.index(chosen)]
+        note = f"{self.name} has no class of {' or '.join(lacks)}: the classes are those of {chosen}." if lacks else ""
+        return chosen, note
+
+    def _has_classes(self, scheme: str) -> bool:
+        return any(getattr(row, scheme) is not None for row in self.rows())
 
     def check_classes(self, classes: Collection[str]) -> None:
         """Raise ArgumentError if the rows cannot have one of these classes."""
@@ -78,7 +96,7 @@ class FactLabels:
         Args:
             predicted: True if facts may have their class by a prediction.
         """
-        sizes, left_out = count_classes(self.rows(), predicted=predicted)
+        sizes, left_out = count_classes(chain(self.rows(), self.predictions()), predicted=predicted)
         if not any(sizes[name] for name in classes):
             raise ArgumentError("classes", no_facts_of(classes, self.name, sizes, left_out))
 
@@ -87,12 +105,23 @@ class FactLabels:
 
 
 def labels_of_table(table: LabelTable) -> FactLabels:
-    """Return the labels of a table."""
-    return FactLabels(table.name, table.model, table.config.get("graph"), tuple(SCHEMES), table.rows)
+    """Return the labels of a table: without ``fill``, those of the facts that were answered in some way."""
+
+    def rows() -> Iterator[LabelledFact]:
+        for row in table.rows():
+            if row.answers or table.config.get("filled", True):
+                yield row
+
+    remedy = "`kgprobe label --fill` predicts them."
+    return FactLabels(
+        table.name, table.model, table.config.get("graph"), tuple(SCHEMES), rows, lambda: iter(()), remedy
+    )
 
 
 def labels_of_run(graph: Graph, run: str) -> FactLabels:
-    """Return the beliefs of a run as labels: of asked facts, and of facts that propagation has reached (predicted).
+    """Return the beliefs of a run as labels: of answered facts, and of facts that propagation has reached (predicted).
+
+    The predictions are those of the other facts, if the run is in view.
 
     Raises:
         UnknownNameError: the graph has no such run.
@@ -103,7 +132,15 @@ def labels_of_run(graph: Graph, run: str) -> FactLabels:
         for row in graph.stream("beliefs/labelled", run=run):
             yield _labelled(row, properties["probe"])
 
-    return FactLabels(run, properties["model"], properties.get("graph"), (BELIEF,), rows)
+    def predictions() -> Iterator[LabelledFact]:
+        reached = {row["fact"] for row in graph.read("beliefs/labelled", run=run)}
+        for row in graph.stream("view/predictions", run=run):
+            if row["fact"] not in reached:
+                word = BeliefWord.LEANS_KNOWN if row["theta"] < EVEN else BeliefWord.LEANS_UNKNOWN
+                yield _labelled({**row, "right": 0, "wrong": 0, "believed": word.value}, properties["probe"])
+
+    remedy = f"`kgprobe beliefs apply {run}` brings the run into view, with its predictions of them."
+    return FactLabels(run, properties["model"], properties.get("graph"), (BELIEF,), rows, predictions, remedy)
 
 
 def _labelled(row: Row, probe: str) -> LabelledFact:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from kgprobe.exports.labels import FactLabels
-from kgprobe.exports.retrieval import FactToRetrieve, Sentences, facts_to_retrieve, surest_first
+from kgprobe.exports.retrieval import FactToRetrieve, OnLeftOut, Sentences, facts_to_retrieve, surest_first
 from kgprobe.exports.retrieval_options import RetrievalOptions
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entities_in_text
@@ -15,15 +15,23 @@ class QuestionFacts:
     Memory: about 1 KB for each unknown fact.
     """
 
-    def __init__(self, graph: Graph, labels: FactLabels, sentences: Sentences, options: RetrievalOptions) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        labels: FactLabels,
+        sentences: Sentences,
+        options: RetrievalOptions,
+        on_left_out: OnLeftOut,
+    ) -> None:
         """Read the labels.
 
         Args:
             graph: graph of the entities' names; it must stay open.
+            on_left_out: called with what is left out.
         """
         self._graph = graph
         self._facts: dict[str, list[FactToRetrieve]] = defaultdict(list)
-        for fact in sorted(facts_to_retrieve(labels, sentences, options), key=surest_first):
+        for fact in sorted(facts_to_retrieve(labels, sentences, options, (), on_left_out), key=surest_first):
             for entity in {fact.subject, fact.object}:
                 self._facts[entity].append(fact)
 

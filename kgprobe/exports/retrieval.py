@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import msgspec
@@ -16,13 +16,12 @@ import msgspec
 from kgprobe.exports.labels import FactLabels
 from kgprobe.exports.retrieval_options import RetrievalOptions
 from kgprobe.graph.client import Graph
-from kgprobe.labelling.table import LabelledFact
+from kgprobe.labelling.table import PREDICTED, LabelledFact
 from kgprobe.records import Relation
+from kgprobe.sanitize import counted
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.generic import generic_relation
 
-# Gets the number of facts that are left out because the model was not asked about them.
-OnLeftOut: TypeAlias = Callable[[int], None]
 # Makes a sentence of a fact.
 Sentences: TypeAlias = Callable[[LabelledFact], str]
 
@@ -37,7 +36,49 @@ MERGE (o:Entity {id: fact.object})
   ON CREATE SET o.label = fact.object_name
 MERGE (s)-[r:TO_RETRIEVE {fact: fact.fact}]->(o)
 SET r.relation = fact.relation, r.relation_label = fact.relation_name, r.text = fact.text, r.known = fact.known,
-    r.belief = fact.belief, r.class = fact.slick;"""
+    r.belief = fact.belief, r.class = fact.slick, r.basis = fact.basis;"""
+
+
+@dataclass(slots=True)
+class NotRetrieved:
+    """Numbers of labelled facts that are not to be retrieved, by reason.
+
+    Attributes:
+        options: the selection.
+        known: facts that it does not select.
+        predicted: selected facts that the model was not asked.
+        beyond: further selected facts around the entities than ``per_entity``.
+        taken: facts to retrieve; ``taken_predicted`` of them are predicted.
+        remedy: how to get predictions of facts without a label, if no labelled fact is predicted.
+    """
+
+    options: RetrievalOptions
+    known: int = 0
+    predicted: int = 0
+    beyond: int = 0
+    taken: int = 0
+    taken_predicted: int = 0
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """Return what is left out and why, in sentences."""
+        selected = "of other classes" if self.options.classes else f"known with {self.options.below:.0%} or more"
+        reasons = [
+            (self.known, selected),
+            (self.predicted, "unknown by prediction alone (`predicted` takes them, too)"),
+            (self.beyond, "beyond `per_entity`"),
+        ]
+        listed = "; ".join(f"{counted(number, 'fact')} {reason}" for number, reason in reasons if number)
+        sentences = [f"Left out: {listed}."] if listed else []
+        if self.taken_predicted:
+            sentences.insert(0, f"By prediction: {self.taken_predicted:,} of them.")
+        if self.remedy:
+            sentences.append(f"Facts that were not asked have no label. {self.remedy}")
+        return " ".join(sentences)
+
+
+# Gets what is left out.
+OnLeftOut: TypeAlias = Callable[[NotRetrieved], None]
 
 
 class FactToRetrieve(msgspec.Struct, frozen=True):
@@ -93,7 +134,7 @@ def facts_to_retrieve(
     sentences: Sentences,
     options: RetrievalOptions,
     entities: Collection[str] = (),
-    on_left_out: OnLeftOut = lambda count: None,
+    on_left_out: OnLeftOut = lambda left_out: None,
 ) -> Iterator[FactToRetrieve]:
     """Yield the facts that the model does not know.
 
@@ -101,7 +142,7 @@ def facts_to_retrieve(
     ``known``. Without, all in the order of the labels.
 
     Args:
-        on_left_out: called at the end, if facts are left out because they are predicted.
+        on_left_out: called at the end.
 
     Raises:
         ArgumentError: the labels have no such class, or no fact of the classes to take.
@@ -110,19 +151,21 @@ def facts_to_retrieve(
         entities.
     """
     labels.check_classes(options.classes)
-    selected = _Selected(labels, options)
+    left_out = NotRetrieved(options)
+    selected = _Selected(labels, options, left_out)
     if entities:
         chosen = _facts_around(selected, sentences, entities)
     else:
         chosen = (_fact(labelled, (), sentences) for labelled in selected)
-    is_empty = True
     for fact in chosen:
-        is_empty = False
+        left_out.taken += 1
+        left_out.taken_predicted += fact.basis == PREDICTED
         yield fact
-    if is_empty and options.classes:
+    if not left_out.taken and options.classes:
         labels.require_facts(options.classes, predicted=options.predicted)
-    if selected.left_out:
-        on_left_out(selected.left_out)
+    if not selected.has_predictions:
+        left_out.remedy = labels.remedy
+    on_left_out(left_out)
 
 
 @dataclass(slots=True)
@@ -130,31 +173,37 @@ class _Selected:
     """The selected facts of labels, those near some entities or all.
 
     Attributes:
-        left_out: number of facts that are left out because they are predicted.
+        left_out: counts the other facts.
+        has_predictions: True if a labelled fact is predicted.
     """
 
     labels: FactLabels
     options: RetrievalOptions
-    left_out: int = 0
+    left_out: NotRetrieved
+    has_predictions: bool = False
 
     def __iter__(self) -> Iterator[LabelledFact]:
         return self.near(None)
 
     def near(self, entities: Collection[str] | None) -> Iterator[LabelledFact]:
         """Yield the selected facts of some entities, or of all with None."""
-        for labelled in self.labels.rows():
-            is_near = entities is None or labelled.subject in entities or labelled.object in entities
-            if is_near and self.options.selects(labelled):
-                if self.options.takes(labelled):
-                    yield labelled
-                else:
-                    self.left_out += 1
+        for labelled in chain(self.labels.rows(), self.labels.predictions()):
+            self.has_predictions = self.has_predictions or labelled.basis == PREDICTED
+            if entities is not None and labelled.subject not in entities and labelled.object not in entities:
+                continue
+            if not self.options.selects(labelled):
+                self.left_out.known += 1
+            elif self.options.takes(labelled):
+                yield labelled
+            else:
+                self.left_out.predicted += 1
 
 
 def _facts_around(selected: _Selected, sentences: Sentences, entities: Collection[str]) -> Iterator[FactToRetrieve]:
     near = _near(selected.labels, entities, selected.options.steps)
     around: dict[str, list[_Ranked]] = {entity: [] for entity in entities}
     for labelled in selected.near(near):
+        selected.left_out.beyond += 1
         for entity in near.get(labelled.subject, frozenset()) | near.get(labelled.object, frozenset()):
             _keep(around[entity], _Ranked(labelled), selected.options.per_entity)
     owners_of: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -164,6 +213,7 @@ def _facts_around(selected: _Selected, sentences: Sentences, entities: Collectio
             key = ranked.labelled.subject, ranked.labelled.fact
             owners_of[key].append(entity)
             chosen[key] = ranked.labelled
+    selected.left_out.beyond -= len(chosen)
     for key, labelled in sorted(chosen.items(), key=lambda item: surest_first(item[1])):
         yield _fact(labelled, tuple(owners_of[key]), sentences)
 

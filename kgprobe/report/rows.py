@@ -2,12 +2,16 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import Any, TextIO
 
 import msgspec
 from neo4j.graph import Path
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +22,8 @@ from kgprobe.sanitize import spreadsheet_cell, visible
 # A column narrower than this is unreadable for long cells; and the width of its borders.
 _READABLE = 12
 _BORDERS = 3
+# Before the second line of a row, and between its values.
+_INDENT, _BETWEEN = "    ", " · "
 
 
 def table(
@@ -32,8 +38,8 @@ def table(
     Columns of paths are left out if there are others, because paths are meant to be drawn.
 
     Args:
-        width: of the terminal, in characters. If columns would be too narrow to read, each row becomes a list of its
-            values, one per line. None folds columns to any width.
+        width: of the terminal, in characters. If columns would be too narrow to read, each row becomes two lines, see
+            :class:`TwoLines`. None folds columns to any width.
         format_cell: formats a value; the default is Cypher's notation.
     """
 
@@ -46,7 +52,7 @@ def table(
     columns = [column for column in columns if not _has_paths(column, first)] or columns
     names = list(map(visible, columns))
     cells = [list(map(formatted, map(row.__getitem__, columns))) for row in first]
-    drawn = _grid(names, cells) if width is None or _fits(names, cells, width) else _records(names, cells)
+    drawn = _grid(names, cells) if width is None or _fits(names, cells, width) else _two_lines(names, cells)
     return drawn, len(first) + sum(1 for _ in remaining)
 
 
@@ -74,17 +80,36 @@ def _fits(names: Sequence[str], rows: Sequence[Sequence[Text]], width: int) -> b
     return needed <= width
 
 
-def _records(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> RenderableType:
-    """Return each row as a block of its names and values."""
-    blocks: list[RenderableType] = []
-    for number, cells in enumerate(rows, start=1):
-        block = Table.grid(padding=(0, 2, 0, 0))
-        block.add_column(style="bold", no_wrap=True)
-        block.add_column(overflow="fold")
-        for name, cell_ in zip(names, cells, strict=True):
-            block.add_row(Text(name), Text(cell_.plain))
-        blocks += [Text(f"── {number}", style="dim"), block]
-    return Group(*blocks)
+def _two_lines(names: Sequence[str], rows: Sequence[Sequence[Text]]) -> RenderableType:
+    return TwoLines(names, [list(map(attrgetter("plain"), cells)) for cells in rows])
+
+
+@dataclass(frozen=True, slots=True)
+class TwoLines:
+    """Rows that are too wide for a table: the first value of each, and below it the others with their names."""
+
+    names: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        first, *others = self.names
+        for value, *values in self.rows:
+            yield Text.assemble((f"{first}: ", "bold"), value)
+            pairs = [f"{name}: {own}" for name, own in zip(others, values, strict=True)]
+            for line in _packed(pairs, options.max_width - len(_INDENT)):
+                yield Padding(Text(line), (0, 0, 0, len(_INDENT)))
+
+
+def _packed(pairs: Sequence[str], width: int) -> Iterator[str]:
+    """Yield lines of whole pairs, as many as fit; a longer pair has a line of its own."""
+    line = ""
+    for pair in pairs:
+        if line and cell_len(line) + len(_BETWEEN) + cell_len(pair) > width:
+            yield line
+            line = ""
+        line = f"{line}{_BETWEEN}{pair}" if line else pair
+    if line:
+        yield line
 
 
 def json_lines(rows: Iterable[Row]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Tables on the terminal, and the texts of their cells."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kgprobe.graph.rows import cell
+from kgprobe.report.rows import TwoLines
 from kgprobe.report.rows import table as rows_table
 from kgprobe.sanitize import visible
 from kgprobe.stats.proportions import Mean, Percent, Points, Share
@@ -19,11 +20,9 @@ from kgprobe.tables import Table
 
 # Maximum number of rows with the same cell in the grouping column.
 _SHOWN_OF_A_GROUP = 2
-# Padding of a column in characters.
-_PADDING = 2
+# Padding and border of a column in characters.
+_BORDER = 3
 _LONGEST_WORD = 20
-# Maximum number of rows of a wide table that is shown as blocks of lines.
-_MOST_RECORDS = 6
 
 
 def shown(value: Any) -> str:
@@ -75,8 +74,8 @@ def share_columns(table: Table) -> list[str]:
 def rich_table(table: Table) -> RenderableType:
     """Return a table with its notes, without repeated cells of the grouping column.
 
-    Numbers and words of up to 20 characters are not broken. A table of few rows that is too wide for that has its
-    columns below one another.
+    Numbers and words of up to 20 characters are not broken. A table that is too wide for that has two lines a row, see
+    :class:`~kgprobe.report.rows.TwoLines`.
     """
     return _Fitted(table)
 
@@ -88,71 +87,80 @@ class _Fitted:
     table: Table
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        numeric = numeric_columns(self.table)
-        widths = {name: _least_width(self.table, name, name in numeric) for name in self.table.columns}
-        fits = sum(widths.values()) + _PADDING * len(widths) <= options.max_width
-        if not fits and len(self.table.rows) <= _MOST_RECORDS:
-            yield _records(self.table)
-        else:
-            yield _columns(self.table, widths if fits else {})
+        room = options.max_width - _BORDER * len(self.table.columns)
+        widths = _widths(self.table, room)
+        if sum(widths.values()) <= room:
+            yield _columns(self.table, widths)
+            return
+        yield Text(visible(self.table.title), style="table.title")
+        names = list(map(visible, self.table.columns))
+        rows = []
+        for row, _ in _rows(self.table):
+            rows.append([visible(shown(row.get(name))) for name in self.table.columns])
+        yield TwoLines(names, rows)
+        yield from notes_of([" ".join(self.table.notes)] if self.table.notes else [])
+        yield Text()
+
+
+def _widths(table: Table, room: int) -> dict[str, int]:
+    """Return widths of columns that break no number and no word of up to 20 characters; more where there is room."""
+    numeric = numeric_columns(table)
+    least = {name: _least_width(table, name, name in numeric) for name in table.columns}
+    longest = {name: max(map(cell_len, (visible(name), *_texts(table, name)))) for name in table.columns}
+    needed = sum(longest.values()) - sum(least.values())
+    left = max(0, min(needed, room - sum(least.values())))
+    return {name: width + (longest[name] - width) * left // max(1, needed) for name, width in least.items()}
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    return [visible(shown(row.get(name))) for row in table.rows]
 
 
 def _least_width(table: Table, name: str, is_numeric: bool) -> int:
     """Return the width at which a column's numbers, and words of up to 20 characters, are not broken."""
     parts = name.split()
-    for row in table.rows:
-        text = shown(row.get(name))
+    for text in _texts(table, name):
         parts += [text] if is_numeric else text.split()
     return max((min(cell_len(part), _LONGEST_WORD) for part in parts), default=1)
 
 
-def _records(table: Table) -> RichTable:
-    """Return a table with a block of lines for each row: the name of a column, and its cell."""
-    drawn = _empty(table)
-    drawn.show_header = False
-    drawn.add_column(no_wrap=True)
-    drawn.add_column(overflow="fold")
-    for row in table.rows:
-        for name in table.columns:
-            is_last = name == table.columns[-1]
-            drawn.add_row(Text(visible(name)), Text(visible(shown(row.get(name)))), end_section=is_last)
-    return drawn
-
-
-def _empty(table: Table) -> RichTable:
-    """Return a table with title and notes."""
-    title = Text(visible(table.title), style="table.title")
-    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    if table.notes:
-        drawn.caption, drawn.caption_justify = Text(visible(" ".join(table.notes)), style="table.caption"), "left"
-    return drawn
-
-
-def _columns(table: Table, widths: Mapping[str, int]) -> RichTable:
-    """Return a table with a line for each row; columns without a least width share the available one."""
-    drawn = _empty(table)
-    numeric = numeric_columns(table)
-    for name in table.columns:
-        justify: JustifyMethod = "right" if name in numeric else "left"
-        drawn.add_column(Text(visible(name)), justify=justify, overflow="fold", min_width=widths.get(name))
+def _rows(table: Table) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Yield the rows that people read, and True for those that repeat the group of the row before."""
     before, repeated = None, 0
     for row in table.rows:
         group = row.get(table.groups_by) if table.groups_by else None
         repeated = repeated + 1 if group is not None and group == before else 0
         before = group
-        if repeated >= _SHOWN_OF_A_GROUP:
-            continue
+        if repeated < _SHOWN_OF_A_GROUP:
+            yield row, bool(repeated)
+
+
+def _columns(table: Table, widths: Mapping[str, int]) -> RichTable:
+    """Return a table with a line for each row, its title and notes."""
+    title = Text(visible(table.title), style="table.title")
+    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    if table.notes:
+        drawn.caption, drawn.caption_justify = Text(visible(" ".join(table.notes)), style="table.caption"), "left"
+    numeric = numeric_columns(table)
+    for name in table.columns:
+        justify: JustifyMethod = "right" if name in numeric else "left"
+        drawn.add_column(Text(visible(name)), justify=justify, overflow="fold", width=widths[name])
+    for row, repeats in _rows(table):
         cells = [
-            "" if repeated and (name == table.groups_by or name in numeric) else shown(row.get(name))
+            "" if repeats and (name == table.groups_by or name in numeric) else shown(row.get(name))
             for name in table.columns
         ]
         drawn.add_row(*map(Text, cells))
     return drawn
 
 
-def lined_table(table: Table) -> RenderableType:
-    """Return a table with all of its rows in lines, for example of distractors, and its notes below."""
-    drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows), format_cell=rounded)
+def lined_table(table: Table, width: int) -> RenderableType:
+    """Return a table with all of its rows in lines, for example of distractors, and its notes below.
+
+    Args:
+        width: of the terminal, in characters.
+    """
+    drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows), width, rounded)
     title = [Text(visible(table.title), style="bold")] if table.title else []
     return Group(*title, drawn, *notes_of(table.notes))
 

@@ -45,8 +45,8 @@ ASK_COLUMNS = Ask._fields
 
 # Kinds of groups whose bounds depend on the facts.
 _OWN_BOUNDS = ("popularity", "year")
-# Facts in a summary, and characters of a question that are always shown.
-_FACTS, _SHORTEST = 2, 20
+# Facts in a summary, and characters of a name in it.
+_FACTS, _LONGEST_NAME = 2, 200
 _NO_ANSWERS = FactAnswers(FactKey("", ""))
 
 
@@ -272,10 +272,10 @@ class Finding(Result):
         return tables
 
     def summary(self, width: int = 80) -> str:
-        """Return at most ten lines; the last are the headline and its details.
+        """Return some lines; the last are the headline and its details.
 
         Args:
-            width: characters of a line; long questions are shortened to fit.
+            width: characters of a line; in place of a longer question, a fact has its subject and relation.
         """
         details = [] if self.measure is None else [f"  {self.measure.details}"]
         return "\n".join([*_summary_lines(self, width), self.headline, *details])
@@ -524,17 +524,22 @@ def _summary_lines(finding: Finding, width: int) -> Iterator[str]:
     ranked = finding.ranked_relations
     yield from filter(None, (ranked.least_text, ranked.best_text))
     for fact in (*finding.unknown[:_FACTS], *finding.known[: _FACTS - 1]):
-        yield _shortened(fact, width)
+        yield _fact_line(fact, width)
     silences = ((finding.unaskable, "could not be asked"), (finding.unanswered, "got no answer"))
     left_out = [f"{sum(reasons.values()):,} {words} ({next(iter(reasons))})" for reasons, words in silences if reasons]
     if left_out:
         yield "; ".join(left_out)
 
 
-def _shortened(fact: ShownFact, width: int) -> str:
-    """Return a fact in one line; the end of a long question is cut first."""
+def _fact_line(fact: ShownFact, width: int) -> str:
+    """Return a fact in a line, which only absurdly long names make longer than a line."""
     begin = f"{fact.belief.value.capitalize()}: "
-    end = f" → {fact.answer}" + (f"; predicted: {fact.prediction}" if fact.prediction else "")
+    end = f" → {_capped(fact.answer)}" + (f"; predicted: {_capped(fact.prediction)}" if fact.prediction else "")
     question = " ".join(fact.question.removesuffix("…").split())
-    room = max(width - len(begin) - len(end), _SHORTEST)
-    return begin + (question if len(question) <= room else f"{question[: room - 1].rstrip()}…") + end
+    if len(begin) + len(question) + len(end) > width:
+        question = f"{_capped(fact.subject or fact.fact)} — {_capped(fact.relation)}"
+    return begin + question + end
+
+
+def _capped(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"

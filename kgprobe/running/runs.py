@@ -100,8 +100,18 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         _forget_beliefs(graph, plan.run)
     run: Row = graph.write("beliefs/begin_run", id=plan.run, properties=properties)[0]["run"]
     if run["uid"] != uid:
-        raise KgprobeError(f"There is a run {plan.run!r} already: `kgprobe rounds resume {plan.run}` continues it.")
+        raise _taken(plan.run)
     return run
+
+
+def check_new_run(graph: Graph, run: str) -> None:
+    """Raise a KgprobeError if the graph has a run of this name."""
+    if graph.read("beliefs/run", id=run):
+        raise _taken(run)
+
+
+def _taken(run: str) -> KgprobeError:
+    return KgprobeError(f"There is a run {run!r} already: `kgprobe rounds resume {run}` continues it.")
 
 
 def get_run(graph: Graph, run: str) -> Row:

@@ -145,3 +145,31 @@ def test_help_is_whole_and_fits_a_terminal(monkeypatch: pytest.MonkeyPatch, caps
         assert [line for line in lines if len(line) > 80] == [], path
         cut = [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
         assert cut == [], path
+
+
+CHECK = """
+import click
+from importlib import import_module
+from kgprobe.errors import KgprobeError
+
+@click.command()
+def fail():
+    for number in range(100_000):
+        click.echo(f"line {number}")
+    raise KgprobeError("The check failed.")
+
+main = import_module("kgprobe.cli.main")
+main.COMMANDS = {"fail": ("__main__:fail", "Fail.")}
+main.main()
+"""
+
+
+def test_pipe_that_ends_early_keeps_the_exit_code() -> None:
+    command = [sys.executable, "-c", CHECK, "fail"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"line 0\n"
+        process.stdout.close()
+        assert process.stderr.read() == b"Error: The check failed.\n"
+    assert process.returncode == 1

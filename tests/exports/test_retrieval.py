@@ -10,7 +10,7 @@ import pytest
 
 import kgprobe
 from kgprobe.errors import ArgumentError, UnknownNameError
-from kgprobe.exports.retrieval import WRITERS, FactToRetrieve
+from kgprobe.exports.retrieval import WRITERS, FactToRetrieve, NotRetrieved
 from kgprobe.exports.retrieval_options import FORMATS
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
@@ -132,17 +132,24 @@ def test_command_writes_json_for_entities_of_a_file(example: Graph, table: Label
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     wanted = found(example, table, ["France", "Germany"], per_entity=2)
     assert [row["fact"] for row in written] == [fact.fact for fact in wanted]
-    unknown = [each for each in table.rows() if each.known < 0.5 and {each.subject, each.object} & {"Q142", "Q183"}]
+    near = [each for each in table.rows() if {each.subject, each.object} & {"Q142", "Q183"}]
+    unknown = [each for each in near if each.known < 0.5]
     left_out = sum(each.basis == "predicted" for each in unknown)
-    note = f"Left out: {left_out} facts unknown by prediction alone; --predicted takes them, too.\n"
+    beyond = len(unknown) - left_out - len(wanted)
+    note = (
+        f"Left out: {len(near) - len(unknown)} facts known with 50% or more; {left_out} facts unknown by prediction"
+        f" alone (--predicted takes them, too); {beyond} facts beyond --per-entity.\n"
+    )
     assert done.stderr == f"Wrote {out}: {len(wanted)} facts. {note}"
     assert written[0].keys() == set(FactToRetrieve.__struct_fields__)
     again = run(*command, "-o", str(out), **environment)
     assert (again.returncode, "--force overwrites it" in " ".join(again.stderr.split())) == (2, True), again.stderr
     printed = run(*command, "--per-entity", "2", **environment)
     assert printed.stdout.splitlines() == list(dict.fromkeys(fact.text for fact in wanted))
-    assert printed.stderr == note
-    assert "Left out" not in run(*command, "--predicted", **environment).stderr
+    assert printed.stderr == f"{len(wanted)} facts. {note}"
+    predicted = run(*command, "--predicted", **environment).stderr
+    assert predicted.startswith(f"{len(unknown)} facts. By prediction: {left_out} of them. Left out: ")
+    assert "alone" not in predicted
 
 
 def test_predicted_facts_are_left_out_and_counted(example: Graph, tmp_path: Path) -> None:
@@ -151,18 +158,22 @@ def test_predicted_facts_are_left_out_and_counted(example: Graph, tmp_path: Path
     facts[0] = replace(facts[0], basis="asked")
     # A class by answers in another way.
     facts[1] = replace(facts[1], slick="unknown")
-    table, counts = write_label_table(tmp_path / "few", CONFIG, facts), []
+    table, reports = write_label_table(tmp_path / "few", CONFIG, facts), list[NotRetrieved]()
 
     def taken(**options: Any) -> list[str]:
-        return [fact.fact for fact in found(example, table, on_left_out=counts.append, **options)]
+        return [fact.fact for fact in found(example, table, on_left_out=reports.append, **options)]
 
     first, second, third, fourth = (fact.fact for fact in facts)
     assert taken() == taken(classes=("leans unknown",)) == [first]
     assert taken(classes=("unknown", "leans unknown")) == [first, second]
     assert taken(classes=("unknown",)) == [second]
-    assert counts == [3, 3, 2]
     assert taken(predicted=True) == taken(classes=("leans unknown",), predicted=True) == [first, second, third, fourth]
-    assert counts == [3, 3, 2]
+    assert [report.predicted for report in reports] == [3, 3, 2, 0, 0, 0]
+    assert [report.known for report in reports] == [0, 0, 0, 3, 0, 0]
+    assert [report.taken_predicted for report in reports] == [0, 0, 1, 1, 3, 3]
+    asked = write_label_table(tmp_path / "asked", CONFIG, facts[:1])
+    found(example, asked, on_left_out=reports.append)
+    assert str(reports[-1]) == "Facts that were not asked have no label. `kgprobe label --fill` predicts them."
     alone = write_label_table(tmp_path / "alone", CONFIG, facts[2:])
     with pytest.raises(ArgumentError, match=r"without a fact in alone\. .*: none\. .* 2 facts would be: `predicted`"):
         found(example, alone, classes=("leans unknown",))

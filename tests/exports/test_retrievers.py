@@ -41,9 +41,16 @@ def test_entities_in_a_text_are_found_by_their_longest_names(example: Graph) -> 
     assert entities_in_text(example, "Of it, to the?") == []
 
 
-def test_langchain_documents_are_unknown_facts_of_the_question(example: Graph, table: LabelTable) -> None:
+def test_langchain_documents_are_unknown_facts_of_the_question(
+    example: Graph, table: LabelTable, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("langchain_core", reason="langchain-core is not installed (extra rag)")
     documents = kgprobe.langchain_retriever(example, table, limit=5).invoke(QUESTION)
+    left_out = sum(each.basis == "predicted" and each.known < 0.5 for each in table.rows())
+    assert f"{left_out:,} facts unknown by prediction alone (`predicted` takes them, too)" in capsys.readouterr().err
+    taken = kgprobe.langchain_retriever(example, table, limit=500, predicted=True).invoke(QUESTION)
+    assert {document.metadata["basis"] for document in taken} == {"asked", "predicted"}
+    assert "prediction" not in capsys.readouterr().err
     assert [document.metadata["fact"] for document in documents] == expected(table, 5)
     assert all(document.metadata["known"] < 0.5 for document in documents)
     texts = {fact.fact: fact.text for fact in kgprobe.unknown_facts(example, table)}

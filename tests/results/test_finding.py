@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from scipy import integrate
+from scipy import integrate, stats
 
 from kgprobe.api.graphs import draw_graph, paint_beliefs
 from kgprobe.beliefs.draw import credible_interval
@@ -52,6 +52,13 @@ def test_credible_interval_holds_its_mass(alpha: int, beta: int) -> None:
     for start, end, mass in ((0, low, 0.05), (low, high, 0.9), (high, 1, 0.05)):
         points = [point for point in (mode,) if start < point < end]
         assert integrate.quad(density, start, end, points=points or None)[0] == pytest.approx(mass, abs=1e-5)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.01, 4), (0.03, 0.9), (9, 0.12), (0.3, 0.2)])
+def test_credible_interval_of_skewed_has_its_mean(alpha: float, beta: float) -> None:
+    low, high = (float(bound[0]) for bound in credible_interval(np.array([alpha]), np.array([beta])))
+    assert 0 <= low <= alpha / (alpha + beta) <= high <= 1
+    assert stats.beta.cdf(high, alpha, beta) - stats.beta.cdf(low, alpha, beta) == pytest.approx(0.9, abs=1e-4)
 
 
 ENTITIES = [Entity(f"e{n}", f"name {n}", types=("t",)) for n in range(12)]

@@ -1,7 +1,7 @@
 """Files of a training set, for TRL, axolotl and LLaMA-Factory, and its manifest.
 
 ``train.jsonl`` and ``test.jsonl`` (examples), ``roles.jsonl`` (facts), ``dataset_info.json`` (LLaMA-Factory),
-``axolotl.yaml``, and ``manifest.json``, which is written last: a folder without it is unfinished.
+``axolotl.yaml``, and ``manifest.json``. The folder appears with all of them.
 """
 
 import json
@@ -15,7 +15,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.exports.sft import CHAT, PAD, QUESTION
 from kgprobe.exports.sft.groups import PURPOSES, REFUSED
 from kgprobe.exports.sft.wordings import WordedExample
-from kgprobe.files import make_folder, read_json, replacing, sha256_of
+from kgprobe.files import appearing, make_folder, read_json, replacing, sha256_of
 from kgprobe.labelling.roles import FactRole, write_roles
 from kgprobe.running.settings import differences
 
@@ -132,10 +132,26 @@ def write_training_set(
 ) -> Manifest:
     """Write all files, and return the manifest with their digests. The same content gives the same bytes.
 
+    A new folder appears with all files. In that of an equal training set, each file is replaced by an equal one.
+
     Raises:
         KgprobeError: a file cannot be written.
     """
-    make_folder(folder)
+    if (folder / MANIFEST).exists():
+        return _write_files(folder, manifest, train, test, roles)
+    target = folder.absolute()
+    make_folder(target.parent)
+    with appearing(target) as unfinished:
+        return _write_files(unfinished, manifest, train, test, roles)
+
+
+def _write_files(
+    folder: Path,
+    manifest: Manifest,
+    train: Sequence[Mapping[str, Any]],
+    test: Sequence[Mapping[str, Any]],
+    roles: Iterable[FactRole],
+) -> Manifest:
     chat = manifest.options["format"] == CHAT
     splits = {"train": TRAIN, "test": TEST} if test else {"train": TRAIN}
     _write_lines(folder / TRAIN, train)

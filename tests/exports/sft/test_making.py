@@ -11,6 +11,7 @@ import pytest
 
 import kgprobe
 from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.exports.sft import files
 from kgprobe.exports.sft.making import TrainingSet
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
@@ -259,6 +260,20 @@ def test_relation_without_templates_gets_generic_ones(graph: Graph, tmp_path: Pa
 def test_wrong_option_is_named(export: Export, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         export(**options)
+
+
+def test_export_stopped_between_files_can_be_repeated(
+    export: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new.part").mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_roles", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            export("new")
+    assert not (tmp_path / "new").exists()
+    first = contents(export("new").folder)
+    assert contents(export("new").folder) == first
+    assert sorted(path.name for path in tmp_path.glob("new*")) == ["new", "new.part"]
 
 
 def test_folder_with_something_else_is_refused(export: Export, tmp_path: Path) -> None:
