@@ -13,7 +13,7 @@ from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
-    FILE,
+    OUTPUT_FILE,
     count_option,
     debug_option,
     full_option,
@@ -135,7 +135,9 @@ _kind_option = cloup.option(
 @cloup.argument("names", nargs=-1, metavar="[[GRAPH=]NAME...]")
 @_kind_option
 @full_option
-@cloup.option("--csv", type=FILE, metavar="FILE", help="Write the rows as CSV, with one row for each fact if it has.")
+@cloup.option(
+    "--csv", type=OUTPUT_FILE, metavar="FILE", help="Write the rows as CSV, with one row for each fact if it has."
+)
 @_open_option
 @cloup.option_group(
     "Facts",
