@@ -10,6 +10,7 @@ from itertools import islice
 
 from kgprobe.errors import KgprobeError
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.sources.files import FileSource
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.rows import read_rows, separator_of
 from kgprobe.sources.values import check_id, check_interval, fact_id, plain_name, tidy
@@ -41,25 +42,15 @@ class Header:
                 yield number, cells
 
 
-@dataclass(slots=True)
-class NamedTable:
+@dataclass(slots=True, kw_only=True)
+class NamedTable(FileSource):
     """The table as a source; see :class:`kgprobe.sources.contract.Source`. Remembers the names.
 
     Errors in rows are reported once, with the facts.
     """
 
-    name: str
-    fingerprint: str
-    total: int
-    readings: dict[str, InputFile]
     header: Header
-    partial: bool = False
     _folded: set[str] = field(default_factory=set)
-
-    @property
-    def done(self) -> int:
-        """Bytes of ``total`` read so far, on disk."""
-        return sum(reading.position for reading in self.readings.values())
 
     @property
     def folded(self) -> int:

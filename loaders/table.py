@@ -19,7 +19,8 @@ from kgprobe.options import option
 from kgprobe.progress import print_message
 from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.lines import InputFile, decoded_lines, fingerprint, open_input
+from kgprobe.sources.files import FileSource
+from kgprobe.sources.lines import decoded_lines, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id, tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations
 
@@ -44,21 +45,11 @@ class _EntityLine(Struct):
 _decode_entity = msgspec.json.Decoder(_EntityLine).decode
 
 
-@dataclass(slots=True)
-class TableSource:
+@dataclass(slots=True, kw_only=True)
+class TableSource(FileSource):
     """Up to three files as a source; see :class:`kgprobe.sources.contract.Source`."""
 
-    name: str
-    fingerprint: str
-    partial: bool
-    total: int
-    readings: dict[str, InputFile]
     header: Header | None
-
-    @property
-    def done(self) -> int:
-        """Bytes of ``total`` read so far, on disk."""
-        return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
         """Yield the relations, with their sentences and questions."""
@@ -177,8 +168,6 @@ def _open(options: TableOptions) -> "TableSource | NamedTable":
     return TableSource(
         name=", ".join(reading.name for reading in readings.values()),
         fingerprint=fingerprint(list(readings.values()), {"streams": list(readings)}),
-        partial=False,
-        total=sum(reading.size for reading in readings.values()),
         readings=readings,
         header=header,
     )
@@ -198,7 +187,6 @@ def _open_named(options: TableOptions, path: Path) -> NamedTable:
     return NamedTable(
         name=path.name,
         fingerprint=fingerprint([readings["facts"]], {"by": "name"}),
-        total=sum(reading.size for reading in readings.values()),
         readings=readings,
         header=header,
     )

@@ -26,6 +26,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.options import option
 from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
+from kgprobe.sources.files import FileSource
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id
 
@@ -85,8 +86,8 @@ class DumpSelection:
 WHOLE = DumpSelection()
 
 
-@dataclass(slots=True)
-class Dump:
+@dataclass(slots=True, kw_only=True)
+class Dump(FileSource):
     """A dump as a source; see :class:`kgprobe.sources.contract.Source`.
 
     What keeps a whole line from being read is reported once, by the entities.
@@ -96,19 +97,9 @@ class Dump:
         not_loaded: numbers of statements that the latest reading of the facts has left out, by kind.
     """
 
-    name: str
-    fingerprint: str
-    partial: bool
-    total: int
     selection: DumpSelection
-    readings: dict[str, InputFile]
     shipped: bool = True
     not_loaded: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def done(self) -> int:
-        """Bytes of ``total`` read so far, on disk."""
-        return sum(reading.position for reading in self.readings.values())
 
     def relations(self) -> Iterator[Placed]:
         """Yield the dump's properties with templates (the user's before the shipped ones), then the user's others."""
@@ -370,7 +361,6 @@ def open_dump(
         fingerprint=fingerprint(files, options),
         # Even a whole dump names items that were deleted, merged or are of another kind.
         partial=True,
-        total=sum(reading.size for reading in readings.values()),
         selection=selection,
         readings=readings,
         shipped=shipped,

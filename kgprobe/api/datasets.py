@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kgprobe.api.kind_names import DATASET
-from kgprobe.api.measuring import measurement_name
+from kgprobe.api.measuring import check_measuring, measurement_name
 from kgprobe.api.stored import find, link_dataset
 from kgprobe.arguments import check_choice, folder_name, optional_folder_name, optional_number, several, whole_number
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
@@ -81,8 +81,9 @@ def build_dataset(
         KgprobeError: no relation qualifies; the message names the nearest.
     """
     chosen = make_options(DatasetOptions, options, "build_dataset")
-    path, seed, day = _new_folder(folder), whole_number("seed", seed, 0), as_of_day(as_of)
+    path, seed, day = check_new_folder(folder), whole_number("seed", seed, 0), as_of_day(as_of)
     requested = relation_ids(graph, several("relations", relations))
+    make_folder(path.absolute().parent)
     with appearing(path.absolute()) as unfinished:
         counts = build_files(graph, unfinished, requested, chosen, seed=seed, as_of=day, on_progress=on_progress)
         included = {relation.relation for relation in counts if relation.reason is None}
@@ -129,7 +130,8 @@ def import_dataset(
         ArgumentError: the source lacks the files, or the folder exists.
         KgprobeError: a file is unreadable or lacks a column, or no row can be used.
     """
-    path = _new_folder(folder)
+    path = check_new_folder(folder)
+    make_folder(path.absolute().parent)
     check_choice("format", format, FORMATS)
     origin = Path(source)
     published = find_published(origin)
@@ -153,12 +155,11 @@ def import_dataset(
     )
 
 
-def _new_folder(folder: Path | str) -> Path:
-    """Return the path of a new folder, whose parent is made; raise ArgumentError if it exists."""
+def check_new_folder(folder: Path | str) -> Path:
+    """Return the path of a new folder; raise ArgumentError if it exists."""
     path = Path(folder)
     if path.exists():
         raise ArgumentError("folder", f"is {str(path)!r}, which exists; name another folder, or delete it.")
-    make_folder(path.absolute().parent)
     return path
 
 
@@ -231,6 +232,7 @@ def probe_dataset(
     questions = dataset_questions(files, per_relation, limit, seed)
     opened = models or Models()
     asked_model = opened.open_asked(model)
+    check_measuring(opened, asked_model, kind.name, name=name, seed=seed, **asdict(chosen))
     asked_model.refresh()
     made_probe = dataset_probe(questions, asked_model, chosen)
     called = files.path.absolute().name

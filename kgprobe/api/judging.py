@@ -1,6 +1,7 @@
 """``kgprobe.train_judge`` and other calls about judges: train, open, evaluate, judge a graph, show its figures."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.judge.checks import answer_words, check_labels, check_name, check_reader, check_weights
 from kgprobe.judge.files import Judge, check_judge, save_judge
+from kgprobe.judge.judged_facts import read_judged_graph
 from kgprobe.judge.labels import TrueFalseLabels, divide_labels, read_labels
 from kgprobe.judge.on_ray import judge_on_ray
 from kgprobe.judge.training import check_training, learn_judge
@@ -22,14 +24,14 @@ from kgprobe.judge.whole_graph import prepare_judging
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.cluster import check_ray
 from kgprobe.models.spec_forms import short_name
-from kgprobe.options import make_options
+from kgprobe.options import make_options, options_of
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.judged_shards import WHOLE, ShardShare
-from kgprobe.running.settings import digest_of
+from kgprobe.running.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
+from kgprobe.running.settings import CONFIG, digest_of, require_identical
 
 
 def train_judge(
@@ -179,10 +181,8 @@ def judge_graph(
             judged graph, another process makes that share, or it is not writable.
     """
     chosen = make_options(JudgedGraphOptions, options, "judge_graph")
-    share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
-    if chosen.ray is not None:
-        check_ray()
     name, judge = optional_folder_name(name), _judge(judge)
+    share = check_judging(judge, name=name, seed=seed, **asdict(chosen))
     prepared = prepare_judging(
         graph,
         judge,
@@ -202,6 +202,31 @@ def judge_graph(
     judged = read_figures(folder)
     store_figures(graph, judged)
     return JudgingProgress(folder=folder, shards=shards, judged=judged, notes=judged.notes)
+
+
+def check_judging(judge: Judge, *, name: str | None = None, seed: int = 0, **options: Any) -> ShardShare:
+    """Return the share of shards of a judged graph, after checks that load no model and read no graph.
+
+    Args:
+        options: options of :func:`judge_graph`; those that are not of :class:`~kgprobe.judge.JudgedGraphOptions` are
+            ignored.
+
+    Raises:
+        ArgumentError: an option is out of range.
+        KgprobeError: the name belongs to a judged graph with other settings.
+    """
+    own = {option.name for option in options_of(JudgedGraphOptions)}
+    chosen = make_options(JudgedGraphOptions, {key: options[key] for key in own & options.keys()}, "judge_graph")
+    share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
+    if chosen.ray is not None:
+        check_ray()
+    folder = home() / "judged" / (name or "")
+    if name is not None and (folder / CONFIG).exists():
+        stored = read_judged_graph(folder)
+        before = {"seed": stored.settings.seed, "negatives": stored.settings.negatives, "judge": stored.judge.digest}
+        now = {"seed": seed, "negatives": chosen.negatives, "judge": judge.digest()}
+        require_identical(folder, before, now, JUDGED_GRAPH)
+    return share
 
 
 def _judge(judge: Judge | str | Path) -> Judge:

@@ -33,7 +33,7 @@ from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, W
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import absolute_spec, short_name
-from kgprobe.options import make_options
+from kgprobe.options import make_options, options_of
 from kgprobe.probes.register import PROBES
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.labels import Labels, read_labels_of
@@ -43,7 +43,7 @@ from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_id
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.selection import Listed, Selection, list_facts
+from kgprobe.sampling.selection import Listed, Selection, list_existing
 from kgprobe.sanitize import counted
 from kgprobe.verbalize.inverse_graph import OnNote
 
@@ -119,18 +119,17 @@ def label_facts(
         "seed": whole_number("seed", seed, 0),
         "as_of": as_of_day(as_of),
     }
-    name, given = optional_folder_name(name), parse_ways(chosen.ways) if chosen.ways else None
-    by = parse_ways(chosen.by)[0] if chosen.by else None
-    listed = None if facts is None else _listed(graph, facts, asking["as_of"])
+    name = optional_folder_name(name)
+    given, by = _parse_ways(chosen)
+    listed = None if facts is None else list_existing(graph, facts, asking["as_of"])
     opened = models or Models()
     opened_model = opened.open_asked(model)
+    settings: dict[str, Any] = {"limit": limit, "seed": seed, "balance": balance, "with_former": with_former}
+    check_labelling(opened_model, name=name, **settings, **options)
     judged = _judged(graph, chosen.judge, opened_model.name)
     ways = choose_ways(opened_model, given)
     by = by or ways[0]
-    if by not in ways:
-        raise ArgumentError(
-            "by", f"is {by.name!r}, which is not asked; {expected_one_of(by.name, [way.name for way in ways])}."
-        )
+    _check_by(by, ways)
     config = {
         "model": opened_model.name,
         "ways": [column for way in ways for column in way.columns],
@@ -163,6 +162,51 @@ def label_facts(
         fill = (measurements[by.name][0].config["relations"], asking["as_of"])
     table = _write(graph, config, name, ids, answers, fill, judged, progress)
     return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
+
+
+def check_labelling(
+    model: Model,
+    *,
+    name: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    balance: str | None = None,
+    with_former: bool = False,
+    **options: Any,
+) -> None:
+    """Raise if options of a label table are wrong, or its name is taken; no model is loaded, and no graph is read.
+
+    Args:
+        options: options of :func:`label_facts`.
+
+    Raises:
+        UnknownNameError: no such judged graph.
+        ArgumentError: a way is unknown, or ``by`` is not among the ways.
+        KgprobeError: the name belongs to a table with other settings.
+    """
+    own = {option.name for option in options_of(LabelOptions)}
+    chosen = make_options(LabelOptions, {key: options[key] for key in own & options.keys()}, "label_facts")
+    given, by = _parse_ways(chosen)
+    known: dict[str, Any] = {"model": model.name, "repeats": chosen.repeats, "limit": limit, "seed": seed}
+    if given is not None:
+        by = by or given[0]
+        _check_by(by, given)
+        known |= {"ways": [column for way in given for column in way.columns], "by": by.name}
+    if chosen.judge is not None:
+        find(chosen.judge, [JUDGED_GRAPH])
+    _check_name(name, known | {"balance": balance, "with_former": with_former})
+
+
+def _parse_ways(chosen: LabelOptions) -> tuple[Sequence[Way] | None, Way | None]:
+    """Return the ways of asking, and the one that the probability is of; None for those that the model decides."""
+    return parse_ways(chosen.ways) if chosen.ways else None, parse_ways(chosen.by)[0] if chosen.by else None
+
+
+def _check_by(by: Way, ways: Sequence[Way]) -> None:
+    if by not in ways:
+        raise ArgumentError(
+            "by", f"is {by.name!r}, which is not asked; {expected_one_of(by.name, [way.name for way in ways])}."
+        )
 
 
 def choose_ways(model: Model, given: Sequence[Way] | None) -> Sequence[Way]:
@@ -302,13 +346,6 @@ def _write(
     return table
 
 
-def _listed(graph: Graph, facts: Listed, as_of: int) -> Selection:
-    listed = list_facts(graph, facts, as_of)
-    if not listed.keys:
-        raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {text}" for text in listed.missing[:1]))
-    return listed
-
-
 def _digest(listed: Selection) -> str:
     """Return a hash of the ids of listed facts, independent of their order."""
     return hashlib.sha256("\n".join(sorted(key.fact for key in listed.keys)).encode()).hexdigest()
@@ -325,13 +362,12 @@ def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
 
 
 def _check_name(name: str | None, config: Mapping[str, Any]) -> None:
-    """Raise a KgprobeError if the name belongs to a table of other settings."""
+    """Raise a KgprobeError if the name belongs to a table in which one of these settings differs."""
     folder = home() / "labels" / (name or "")
     if name is None or not (folder / CONFIG).exists():
         return
     stored, _ = read_label_config(folder)
-    stored.pop("measurements", None)
-    require_identical(folder, stored, config, LABEL_TABLE)
+    require_identical(folder, {key: stored.get(key) for key in config}, config, LABEL_TABLE)
 
 
 def _notes(

@@ -17,16 +17,28 @@ from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
-from kgprobe.options import make_options
+from kgprobe.options import make_options, options_of
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
-from kgprobe.running.settings import LAST_CHANGES, digest_of, keep_declined, note_of_dates, read_config, versions
+from kgprobe.running.settings import (
+    CONFIG,
+    LAST_CHANGES,
+    digest_of,
+    keep_declined,
+    note_of_dates,
+    read_config,
+    require_identical,
+    versions,
+)
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.drawing import DrawOptions
-from kgprobe.sampling.selection import Listed, choose_facts, list_facts
+from kgprobe.sampling.selection import Listed, choose_facts, list_existing
+
+# Options that name models.
+_HELPERS = ("writer", "grader")
 
 
 def measure(
@@ -92,10 +104,11 @@ def measure(
     batch_size = optional_number("batch_size", batch_size)
     day = as_of_day(as_of)
     draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "measure")
-    # Validate names before loading the model.
-    listed = None if facts is None else list_facts(graph, facts, day)
+    # Validate names before loading models.
     opened = models or Models()
     asked_model = opened.open_asked(model)
+    check_measuring(opened, asked_model, probe, name=name, seed=seed, **asdict(chosen_options))
+    listed = None if facts is None else list_existing(graph, facts, day)
     asked_model.refresh()
     context = ProbeContext(graph, asked_model, opened, day, relations)
     made_probe = kind.make(context, chosen_options)
@@ -124,6 +137,44 @@ def measure(
     stored = read_config(folder, MEASUREMENT)
     notes = [*chosen.notes, *filter(None, [note_of_dates([stored, config])])]
     return Measurement(folder, kind, stored, progress, chosen.missing, graph, notes)
+
+
+def check_helpers(models: Models, options: Mapping[str, Any]) -> None:
+    """Open the models that options name, to report a wrong spec or a missing folder; none is loaded."""
+    for role in _HELPERS:
+        if options.get(role) is not None:
+            models.open(options[role])
+
+
+def check_measuring(
+    models: Models, model: Model, probe: str, *, name: str | None = None, seed: int = 0, **options: Any
+) -> None:
+    """Raise if options of a measurement are wrong, or its name is taken; no model is loaded, and no graph is read.
+
+    Args:
+        options: options of :func:`measure`.
+
+    Raises:
+        UnknownNameError: an option names an unknown model.
+        ArgumentError: an option of the probe is out of range.
+        KgprobeError: the name belongs to a measurement of another model, probe, seed or other options.
+    """
+    kind = PROBES.get(probe)
+    own = {option.name for option in options_of(kind.options)}
+    chosen = kind.options_from({key: value for key, value in options.items() if key in own})
+    check_helpers(models, options)
+    folder = home() / "probes" / (name or "")
+    if name is not None and (folder / CONFIG).exists():
+        stored = read_config(folder, MEASUREMENT)
+        known = {"probe": kind.name, "options": asdict(chosen), "seed": seed, "described": {"model": model.name}}
+        own_part = {**{key: stored.get(key) for key in known}, "described": {"model": model_of(stored)}}
+        require_identical(folder, own_part, known, MEASUREMENT)
+
+
+def model_of(config: Mapping[str, Any]) -> str | None:
+    """Return the spec of the model in the settings of a measurement; None if they lack it."""
+    described = config.get("described")
+    return str(described.get("model")) if isinstance(described, Mapping) else None
 
 
 def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:

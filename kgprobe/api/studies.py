@@ -25,7 +25,7 @@ from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.replays import demo_truth, run_truth
-from kgprobe.sampling.selection import list_facts
+from kgprobe.sampling.selection import list_existing
 from kgprobe.search.strategies import STRATEGIES
 from kgprobe.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
 from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
@@ -517,7 +517,7 @@ def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str
     facts = measuring.get("facts")
     if facts is None:
         return measuring, ()
-    listed = list_facts(graph, facts, as_of_day(measuring.get("as_of")))
+    listed = list_existing(graph, facts, as_of_day(measuring.get("as_of")))
     return measuring | {"facts": listed.keys}, listed.missing
 
 

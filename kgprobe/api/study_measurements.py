@@ -15,7 +15,7 @@ from kgprobe.options import make_options
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.sampling.drawing import DrawOptions
-from kgprobe.sampling.selection import choose_facts, list_facts
+from kgprobe.sampling.selection import choose_facts, list_existing
 
 if TYPE_CHECKING:
     from kgprobe.sampling.keys import FactKey
@@ -62,7 +62,7 @@ def same_facts(
     """
     draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "a study")
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
-    listed = None if facts is None else list_facts(graph, facts, day)
+    listed = None if facts is None else list_existing(graph, facts, day)
     limit = optional_number("limit", limit)
     chosen = choose_facts(graph, relations, as_of=day, listed=listed, limit=limit, seed=seed, draw=draw)
     keys: list[FactKey] = [chosen.keys[place] for place in range(len(chosen.keys))]

@@ -44,7 +44,7 @@ def write_back(
         output: address of the server of your graph, with user, password and database from ``KGPROBE_FROM_USER``,
             ``KGPROBE_FROM_PASSWORD`` and ``KGPROBE_FROM_DATABASE``; or the folder of a graph that kgprobe serves.
         mapping: mapping of ``kgprobe load graph``.
-        scheme: classes to write: ``slick``, ``profile`` or ``belief``; None is ``slick``, for a run ``belief``.
+        scheme: classes to write: ``slick``, ``profile`` or ``belief``; None is the first that the labels have.
         prefix: beginning of the names of the properties.
         dry_run: True to count and write nothing.
         on_matched: called with the number of relationships and nodes that were read, and of all.

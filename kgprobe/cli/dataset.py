@@ -19,6 +19,7 @@ from kgprobe.cli.options import (
     full_option,
     json_option,
     model_option,
+    name_option,
     open_graph,
     output_option,
     ray_option,
@@ -33,7 +34,6 @@ from kgprobe.cli.running import (
     exit_without_answers,
     measuring,
     open_asked,
-    open_loaded,
     open_models,
     require_api,
 )
@@ -115,7 +115,7 @@ def build(
     kgprobe dataset build nobel --relation P569 --format jsonl
     kgprobe dataset build trex-mc --published T-Rex-MC --templates lpaq.jsonl
     """  # noqa: D301
-    from kgprobe.api.datasets import build_dataset, import_dataset
+    from kgprobe.api.datasets import build_dataset, check_new_folder, import_dataset
 
     if source is not None:
         only_with(ctx, "--published", ("folder", "source", "templates", "format", "as_json"))
@@ -125,6 +125,7 @@ def build(
         return
     if templates is not None:
         raise click.UsageError("--templates is for --published; the templates of the graph are stored otherwise.")
+    check_new_folder(folder)
     with open_graph(graph) as connection, counting_bar("Building", "relations") as on_progress:
         result = build_dataset(connection, folder, on_progress=on_progress, **options, **given)
     if as_json or full or not result.left_out:
@@ -158,7 +159,7 @@ def build(
     is_rare=True,
     help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]",
 )
-@cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
+@name_option("Folder name of the results.  [default: made from the settings]")
 @output_option("File for the answers, one JSON object per fact.")
 @full_option
 @seed_option
@@ -226,5 +227,6 @@ def export(model: str | None, as_json: bool, **options: Any) -> None:
     from kgprobe.api.datasets import export_dataset
 
     with open_models() as models, counting_bar("Exporting", "facts") as on_progress:
-        task = export_dataset(model=open_loaded(models, model), on_progress=on_progress, **options)
+        opened = open_asked(models, model) if model else None
+        task = export_dataset(model=opened, on_progress=on_progress, **options)
     render(task, as_json)

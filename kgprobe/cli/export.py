@@ -146,8 +146,10 @@ def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
     kgprobe export sft labels --teach "highly known" --refuse unknown -o refusing
     """  # noqa: D301
     from kgprobe.api.exporting import export_sft
+    from kgprobe.api.stored import open_label_table
     from kgprobe.progress import waiting
 
+    labels = open_label_table(table)
     with open_graph(graph) as connection, waiting("Writing the training set"):
-        result = export_sft(connection, table, **options)
+        result = export_sft(connection, labels, **options)
     render(result, as_json)

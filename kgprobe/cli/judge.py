@@ -14,6 +14,7 @@ from kgprobe.cli.options import (
     debug_option,
     json_option,
     model_option,
+    name_option,
     on_graph,
     open_graph,
     output_option,
@@ -62,7 +63,7 @@ _page_option = output_option(
 @_reader_option
 @as_paper_option("judge train")
 @given_options((None, JudgeOptions))
-@cloup.option("--name", metavar="NAME", help="Folder name of the judge.  [default: made from the settings]")
+@name_option("Folder name of the judge.  [default: made from the settings]")
 @_page_option
 @seed_option
 @json_option
@@ -144,7 +145,7 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
 @as_paper_option("judge predict")
 @given_options((None, JudgedGraphOptions))
 @relations_option("Judge facts of this relation only, by its id or a name; repeatable.")
-@cloup.option("--name", metavar="NAME", help="Folder name of the judged graph.  [default: made from the settings]")
+@name_option("Folder name of the judged graph.  [default: made from the settings]")
 @seed_option
 @as_of_or(None, "that of the labels")
 @on_graph
@@ -160,13 +161,14 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     kgprobe judge predict JUDGE --shard 1/4 --name whole
     kgprobe judge predict JUDGE --ray 8
     """  # noqa: D301
-    from kgprobe.api.judging import judge_graph
+    from kgprobe.api.judging import check_judging, judge_graph
     from kgprobe.api.stored import open as open_stored
 
     trained = open_stored(judge_name, kind="judge")
-    with open_models() as models, open_graph(graph) as connection:
+    check_judging(trained, **options)
+    with open_models() as models:
         opened = open_asked(models, trained.reader["name"] if model is None else model)
-        with judging(f"Judging with {judge_name}") as callbacks:
+        with open_graph(graph) as connection, judging(f"Judging with {judge_name}") as callbacks:
             progress = judge_graph(connection, trained, model=opened, models=models, callbacks=callbacks, **options)
     if progress.judged is None:
         report_end(progress.shards.stopped, None, progress.progress(), "Repeat the command to continue.")

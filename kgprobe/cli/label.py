@@ -15,6 +15,7 @@ from kgprobe.cli.options import (
     count_option,
     facts_options,
     model_option,
+    name_option,
     open_graph,
     output_option,
     ray_option,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 @count_option(
     "--batch-size", metavar="N", is_rare=True, help="Batch size: facts asked together.  [default: of each probe]"
 )
-@cloup.option("--name", metavar="NAME", help="Folder name of the table.  [default: made from the settings]")
+@name_option("Folder name of the table.  [default: made from the settings]")
 @output_option("Write the rows of all facts as CSV.", metavar="FILE.csv")
 @common_options
 def label(
@@ -55,19 +56,22 @@ def label(
     kgprobe label --model demo --ways distractors --limit 500 --fill \\
         --output labels.csv
     """  # noqa: D301
-    from kgprobe.api.labelling import LabelProgress, label_facts
+    from kgprobe.api.labelling import LabelProgress, check_labelling, label_facts
 
     require_api(api, model, *options.values())
-    with (
-        open_models(api) as models,
-        open_graph(graph) as opened,
-        counting_bar("Checking held-out answers", "fits") as on_fits,
-        counting_bar("Writing labels", "facts") as on_rows,
-    ):
+    with open_models(api) as models:
         opened_model = open_asked(models, model)
-        progress = LabelProgress(lambda note: click.echo(note, err=True), on_fits, on_rows)
-        with measuring(f"Labelling {model}", api) as callbacks:
-            labels = label_facts(opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options)
+        check_labelling(opened_model, **options)
+        with (
+            open_graph(graph) as opened,
+            counting_bar("Checking held-out answers", "fits") as on_fits,
+            counting_bar("Writing labels", "facts") as on_rows,
+        ):
+            progress = LabelProgress(lambda note: click.echo(note, err=True), on_fits, on_rows)
+            with measuring(f"Labelling {model}", api) as callbacks:
+                labels = label_facts(
+                    opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options
+                )
     _show(labels, output, as_json)
 
 
@@ -75,4 +79,4 @@ def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:
     if output is not None:
         with waiting("Writing CSV"):
             labels.write_csv(output)
-    render(labels, as_json, files=[] if output is None else [output], lined=False)
+    render(labels, as_json, labels.page(), files=[] if output is None else [output], lined=False)

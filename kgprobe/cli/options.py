@@ -1,5 +1,6 @@
 """Shared command-line options, each defined once."""
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ import cloup
 
 from kgprobe.api.kind_names import RUN
 from kgprobe.api.options import ReversingOptions
+from kgprobe.arguments import folder_name
 from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.help import RareOption
 from kgprobe.dates import as_of_day, today
@@ -68,12 +70,40 @@ def count_option(
     )
 
 
-FILE = click.Path(dir_okay=False, path_type=Path)
+class _OutputFile(click.Path):
+    """A file to write, in a folder that exists: a missing one is reported before a model or a graph is opened."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path: Any = super().convert(value, param, ctx)
+        folder = Path(path).parent
+        if not folder.is_dir():
+            self.fail(f"the folder {folder} does not exist.", param, ctx)
+        if not os.access(folder, os.W_OK):
+            self.fail(f"the folder {folder} cannot be written.", param, ctx)
+        return path
+
+
+class _FolderName(click.ParamType[str]):
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return folder_name("name", value)
+        except ArgumentError as error:
+            self.fail(str(error).removeprefix(f"`{error.argument}` "), param, ctx)
+
+
+OUTPUT_FILE = _OutputFile(dir_okay=False, path_type=Path)
+
+
+def name_option(help_: str) -> Callable[[F], F]:
+    """Return a decorator that adds ``--name``, the name of a result and of its folder."""
+    return cloup.option("--name", type=_FolderName(), metavar="NAME", help=help_)
 
 
 def output_option(help_: str, *names: str, required: bool = False, metavar: str | None = None) -> Callable[[F], F]:
     """Return a decorator that adds ``--output``, the file that a command writes."""
-    return cloup.option("--output", "-o", *names, type=FILE, required=required, metavar=metavar, help=help_)
+    return cloup.option("--output", "-o", *names, type=OUTPUT_FILE, required=required, metavar=metavar, help=help_)
 
 
 # The graph of a command.

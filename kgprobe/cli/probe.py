@@ -19,6 +19,7 @@ from kgprobe.cli.options import (
     facts_options,
     full_option,
     model_option,
+    name_option,
     open_directed,
     ray_option,
 )
@@ -74,7 +75,7 @@ def probe_command(kind: ProbeKind) -> click.Command:
     @count_option(
         "--batch-size", metavar="N", is_rare=True, help=f"Batch size: facts asked together.  [default: {usual}]"
     )
-    @cloup.option("--name", metavar="NAME", help="Folder name of the results.  [default: made from the settings]")
+    @name_option("Folder name of the results.  [default: made from the settings]")
     @as_paper_option(f"probe {kind.name}")
     @full_option
     @common_options
@@ -88,14 +89,16 @@ def probe_command(kind: ProbeKind) -> click.Command:
         as_json: bool,
         **options: Any,
     ) -> None:
-        from kgprobe.api.measuring import measure
+        from kgprobe.api.measuring import check_measuring, measure
 
         require_api(api, model, *options.values())
-        with open_models(api) as models, open_directed(graph, inverse, reversing) as opened:
+        with open_models(api) as models:
             opened_model = open_asked(models, model)
-            with measuring(f"Probing {model}", api) as callbacks:
-                result = measure(opened, opened_model, kind.name, models=models, callbacks=callbacks, **options)
-            show(result, as_json, full)
+            check_measuring(models, opened_model, kind.name, **options)
+            with open_directed(graph, inverse, reversing) as opened:
+                with measuring(f"Probing {model}", api) as callbacks:
+                    result = measure(opened, opened_model, kind.name, models=models, callbacks=callbacks, **options)
+                show(result, as_json, full)
         exit_without_answers(result.progress.stopped)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary

@@ -13,7 +13,6 @@ from kgprobe.api.kind_names import MEASUREMENT, RUN
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
-    FILE,
     as_of_or,
     count_option,
     graph_of_results,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from kgprobe.results.answers import Stored
 
 _open_option = cloup.option("--open", "in_browser", is_flag=True, help="Open it in the web browser.")
+_SHEET = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group(cls=DefaultGroup, default="page")
@@ -118,7 +118,7 @@ def sheet(
 @report.command(cls=OneScreenCommand)
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
-    "--sheet", "sheets", type=FILE, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
+    "--sheet", "sheets", type=_SHEET, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
 )
 @on_graph
 def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None, as_json: bool) -> None:

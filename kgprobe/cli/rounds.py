@@ -25,6 +25,7 @@ from kgprobe.cli.options import (
     in_flags,
     json_option,
     model_option,
+    name_option,
     on_graph,
     open_directed,
     open_graph,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from kgprobe.graph.client import Graph
     from kgprobe.results.graph_rates import GraphRates
     from kgprobe.results.measurement import Run
 
@@ -70,7 +72,6 @@ _view_option = cloup.option(
 )
 # Rounds follow each other: each would wait for its batches for up to a day.
 _SEQUENTIAL = ("batch_api",)
-_LOOK = "MATCH path = (:Entity {label: 'France'})-[r]-() WHERE r.run IS NOT NULL RETURN path"
 
 
 @click.group(cls=CommandGroup)
@@ -92,7 +93,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
-    @cloup.option("--name", metavar="NAME", help="Name of the run.  [default: model, probe and time]")
+    @name_option("Name of the run.  [default: model, probe and time]")
     @given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
@@ -110,44 +111,46 @@ def _run_command(kind: ProbeKind) -> click.Command:
         as_json: bool,
         **options: Any,
     ) -> None:
+        from kgprobe.api.measuring import check_helpers
         from kgprobe.api.rounds import run_names, run_rounds
         from kgprobe.graph.reversal import asked_by
         from kgprobe.running.callbacks import Stop
+        from kgprobe.running.runs import check_new_run
 
         specs = tuple(dict.fromkeys(models))
         run_ids = run_names(name, specs, asked_by(kind.name, inverse))
         finished: list[Run] = []
-        with open_models(api) as opened, open_directed(graph, inverse, reversing) as connection:
-            place = str(connection.endpoint.folder) if inverse else graph
-            if view == "browser":
-                watch_in_browser(place)
-            # A missing API key is reported before the first model is asked.
-            for spec in specs:
-                if spec.startswith("openai:") and kind.asks == "answers":
-                    open_asked(opened, spec)
-            for spec, run_id in zip(specs, run_ids, strict=True):
-                model = open_asked(opened, spec)
-                with running(run_id) as callbacks, view_bars() as on_view:
-                    result = run_rounds(
-                        connection,
-                        model,
-                        kind.name,
-                        name=run_id,
-                        models=opened,
-                        callbacks=callbacks,
-                        view=view != "none",
-                        on_view=on_view,
-                        **options,
-                    )
-                finished.append(result)
-                print_run(result, as_json, place, full)
-                if result.report.stopped is Stop.ASKED_TO:
-                    break
-            left = specs[len(finished) :]
-            if left:
-                click.echo(f"Not begun: {', '.join(left)}.", err=True)
-            if not as_json:
-                compare_runs(finished)
+        with open_models(api) as opened:
+            asked_models = [open_asked(opened, spec) for spec in specs]
+            check_helpers(opened, options)
+            with open_directed(graph, inverse, reversing) as connection:
+                for run_id in run_ids:
+                    check_new_run(connection, run_id)
+                place = str(connection.endpoint.folder) if inverse else graph
+                if view == "browser":
+                    watch_in_browser(place)
+                for model, run_id in zip(asked_models, run_ids, strict=True):
+                    with running(run_id) as callbacks, view_bars() as on_view:
+                        result = run_rounds(
+                            connection,
+                            model,
+                            kind.name,
+                            name=run_id,
+                            models=opened,
+                            callbacks=callbacks,
+                            view=view != "none",
+                            on_view=on_view,
+                            **options,
+                        )
+                    finished.append(result)
+                    print_run(result, as_json, place, full)
+                    if result.report.stopped is Stop.ASKED_TO:
+                        break
+                left = specs[len(finished) :]
+                if left:
+                    click.echo(f"Not begun: {', '.join(left)}.", err=True)
+                if not as_json:
+                    compare_runs(finished)
         exit_without_answers(*(result.report.stopped for result in finished))
 
     help_ = "\n\n".join(filter(None, (kind.summary, kind.rounds_note, _RUN_HELP.format(name=kind.name))))
@@ -416,8 +419,18 @@ def paint(
         else:
             painted = paint_beliefs(connection, runs, against=against, expected=expected)
             content = {"runs": painted.runs, "against": painted.against, **painted.counts}
-            message = f"{painted}\nTo look at them in Neo4j Browser: {_LOOK}"
+            message = f"{painted}{_how_to_look(connection, painted.runs[0])}"
     click.echo(json.dumps(content, ensure_ascii=False) if as_json else message)
+
+
+def _how_to_look(graph: "Graph", run: str) -> str:
+    """Return a line with a query for an entity of a painted run; empty if it has no answers."""
+    rows = graph.read("explore/least_known_entity", run=run)
+    if not rows:
+        return ""
+    escaped = rows[0]["entity"].replace("\\", "\\\\").replace("'", "\\'")
+    query = f"MATCH path = (:Entity {{id: '{escaped}'}})-[r]-() WHERE r.run IS NOT NULL RETURN path"
+    return f"\nTo look at an entity with many unknown facts in Neo4j Browser: {query}"
 
 
 beliefs.add_command(write_back)

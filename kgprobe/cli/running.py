@@ -69,15 +69,6 @@ def open_asked(models: "Models", spec: str) -> "Model":
     return models.open_asked(spec, local_given())
 
 
-def open_loaded(models: "Models", spec: str | None) -> "Model | None":
-    """Return the model of an optional ``--model``, loaded now, because loading prints its own progress."""
-    if spec is None:
-        return None
-    opened = open_asked(models, spec)
-    opened.scorer()
-    return opened
-
-
 def _load(explained: bool, spec: str, **options: Any) -> "TextScorer":
     with waiting(f"Loading {spec}"):
         from kgprobe.models.spec import load_scoring_model
@@ -120,7 +111,8 @@ def watched(
                 click.echo(began(start), err=True)
             if start.changed:
                 click.echo(
-                    f"Since the run began, {start.changed}. It asks only the facts of its start; a new run asks all.",
+                    f"Since the run began, {start.changed}. It continues with the facts and sentences of its start;"
+                    " a new run takes those of now.",
                     err=True,
                 )
             total, counts_units = start.total * start.batch, start.batch == 1

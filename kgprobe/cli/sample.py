@@ -23,7 +23,7 @@ from kgprobe.cli.options import (
     relations_option,
 )
 from kgprobe.cli.rendering import render, render_rows
-from kgprobe.cli.running import open_loaded, open_models
+from kgprobe.cli.running import open_asked, open_models
 from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.options import option, options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
@@ -75,9 +75,9 @@ def distractors(model: str | None, graph: str | None, as_json: bool, **options: 
     """  # noqa: D301
     from kgprobe.api.sampling import sample_distractors
 
-    with open_models() as models, open_graph(graph) as connection:
-        opened = open_loaded(models, model)
-        with waiting("Choosing distractors"):
+    with open_models() as models:
+        opened = open_asked(models, model) if model else None
+        with open_graph(graph) as connection, waiting("Choosing distractors"):
             result = sample_distractors(connection, model=opened, **options)
     render_rows(result, as_json)
 

@@ -177,9 +177,12 @@ def _add(kind: StudyCommand) -> None:
 
         call = getattr(kgprobe, f"study_{kind.name.replace('-', '_')}")
         title = f"Measuring {model}"
-        with open_models(api) as models, open_graph(graph) as connection:
+        with open_models(api) as models:
             opened = open_asked(models, model)
-            with watched(title, kind.unit) if kind.unit else measuring(title) as callbacks:
+            with (
+                open_graph(graph) as connection,
+                watched(title, kind.unit) if kind.unit else measuring(title) as callbacks,
+            ):
                 result = call(connection, opened, models=models, callbacks=callbacks, **options)
         show(result, as_json, full)
 

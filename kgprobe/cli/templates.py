@@ -14,6 +14,7 @@ from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
+    OUTPUT_FILE,
     as_of_option,
     common_options,
     count_option,
@@ -106,7 +107,7 @@ def list_(
 @cloup.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OUTPUT_FILE,
     default=Path("templates.jsonl"),
     show_default=True,
     help="File for the relations with their templates; existing ones are kept, except with --patterns.",
@@ -176,16 +177,17 @@ def write(
             click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
     title = f"Writing with {model}" if model else "Writing"
-    with open_models(api) as models, open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
+    with open_models(api) as models:
         writer = open_asked(models, model) if model else None
-        try:
-            result = write_templates(
-                connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
-            )
-        except BudgetSpentError as error:
-            raise KgprobeError(
-                f"{error} Finished relations are in the file; repeat the command to continue."
-            ) from error
+        with open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
+            try:
+                result = write_templates(
+                    connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
+                )
+            except BudgetSpentError as error:
+                raise KgprobeError(
+                    f"{error} Finished relations are in the file; repeat the command to continue."
+                ) from error
     if as_json or result.written or result.loaded:
         render(result, as_json)
     else:

@@ -45,7 +45,7 @@ CLASSES = ("slick", "profile", "belief")
 @cloup.option(
     "--scheme",
     type=Choice(CLASSES),
-    help="Scheme of classes to write.  [default: slick; belief for a run]",
+    help="Scheme of classes to write.  [default: the first that the labels have]",
 )
 @cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
 @cloup.option("--dry-run", is_flag=True, help="Count the changes, and name properties in the way; write nothing.")

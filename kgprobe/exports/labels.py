@@ -58,16 +58,26 @@ class FactLabels:
             f"Since {self.name} was made, {state_difference(str(self.graph), now)}. Facts that came later are left out."
         )
 
-    def check_scheme(self, scheme: str | None) -> str:
-        """Return a scheme of classes; without a name, ``slick`` for a table and ``belief`` for a run.
+    def choose_scheme(self, scheme: str | None) -> tuple[str, str]:
+        """Return a scheme of classes, and a note if it is not the first one; without a name, the first with a class.
+
+        Cost: the rows up to the first one with a class of the scheme.
 
         Raises:
             ArgumentError: the labels have no classes of the scheme.
         """
-        chosen = scheme or self.schemes[0]
-        if chosen not in self.schemes:
-            raise ArgumentError("scheme", f"is {chosen}; {self._schemes_of_run()}.")
-        return chosen
+        if scheme is not None and scheme not in self.schemes:
+            raise ArgumentError("scheme", f"is {scheme}; {self._schemes_of_run()}.")
+        if scheme is not None and not self._has_classes(scheme):
+            has = " and ".join(filter(self._has_classes, self.schemes)) or "none"
+            raise ArgumentError("scheme", f"is {scheme}, of which {self.name} has no class; it has classes of {has}.")
+        chosen = scheme or next(filter(self._has_classes, self.schemes), self.schemes[0])
+        lacks = [] if scheme else self.schemes[: self.schemes.index(chosen)]
+        note = f"{self.name} has no class of {' or '.join(lacks)}: the classes are those of {chosen}." if lacks else ""
+        return chosen, note
+
+    def _has_classes(self, scheme: str) -> bool:
+        return any(getattr(row, scheme) is not None for row in self.rows())
 
     def check_classes(self, classes: Collection[str]) -> None:
         """Raise ArgumentError if the rows cannot have one of these classes."""
@@ -95,15 +105,21 @@ class FactLabels:
 
 
 def labels_of_table(table: LabelTable) -> FactLabels:
-    """Return the labels of a table."""
+    """Return the labels of a table: without ``fill``, those of the facts that were answered in some way."""
+
+    def rows() -> Iterator[LabelledFact]:
+        for row in table.rows():
+            if row.answers or table.config.get("filled", True):
+                yield row
+
     remedy = "`kgprobe label --fill` predicts them."
     return FactLabels(
-        table.name, table.model, table.config.get("graph"), tuple(SCHEMES), table.rows, lambda: iter(()), remedy
+        table.name, table.model, table.config.get("graph"), tuple(SCHEMES), rows, lambda: iter(()), remedy
     )
 
 
 def labels_of_run(graph: Graph, run: str) -> FactLabels:
-    """Return the beliefs of a run as labels: of asked facts, and of facts that propagation has reached (predicted).
+    """Return the beliefs of a run as labels: of answered facts, and of facts that propagation has reached (predicted).
 
     The predictions are those of the other facts, if the run is in view.
 

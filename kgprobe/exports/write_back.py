@@ -149,7 +149,7 @@ def write_labels(
         on_matched: called with the number of relationships and nodes that were read, and of all.
         on_written: called with the number of written ones, and of all.
     """
-    scheme = labels.check_scheme(scheme)
+    scheme, note = labels.choose_scheme(scheme)
     values = _Values(LabelIndex.of(labels.rows(), scheme), labels, prefix)
     with temporary_folder("write-back") as folder:
         matching = _Matching(values, folder / "changes")
@@ -163,7 +163,7 @@ def write_labels(
                 done, missed = done + size, missed + size - written
                 on_written(done, total)
         changed = f"{missed:,} relationships or nodes were changed or deleted in the meantime, and left alone."
-        notes = (changed,) if missed else ()
+        notes = tuple(filter(None, [note, changed if missed else ""]))
         return WriteBack(
             notes=notes,
             labels=labels.name,

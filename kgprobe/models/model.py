@@ -11,7 +11,15 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.api.spending import MOST_REQUESTS, Spending
 from kgprobe.models.on_ray.workers import WorkerModel, Workers
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer
-from kgprobe.models.spec_forms import LocalOptions, absolute_spec, check_local, is_api, is_vllm, no_weights
+from kgprobe.models.spec_forms import (
+    LocalOptions,
+    absolute_spec,
+    check_exists,
+    check_local,
+    is_api,
+    is_vllm,
+    no_weights,
+)
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -370,6 +378,8 @@ class Models(AbstractContextManager["Models"]):
     def _open_new(self, spec: str, local: LocalOptions) -> Model:
         if not is_api(spec):
             check_local(spec, local.revision)
+            if self._ray is None:
+                check_exists(spec)
             return Model(spec, open_scorer=partial(self._load, spec, **asdict(local)), local=local)
         if local.revision is not None:
             raise ArgumentError("revision", f"is {local.revision!r}; {spec} is behind an API and has no revisions.")

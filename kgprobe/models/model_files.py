@@ -81,6 +81,14 @@ class ModelFiles:
     adapter: AdapterFiles | None = None
 
 
+def remedy_of_files(error: Exception) -> str:
+    """Return advice on an error of weights that are not read; empty for others."""
+    text = str(error)
+    if "safetensors" in text:
+        return " Weights are read from safetensors files only; try another revision of the repository."
+    return " Models with their own code are not run." if "trust_remote_code" in text else ""
+
+
 def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
     """Return the files of a model on this machine; only an adapter of the hub is downloaded here.
 

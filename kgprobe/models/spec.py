@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError, KgprobeError, first_line
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
-from kgprobe.models.model_files import ModelFiles, find_model_files, whole_digest
+from kgprobe.models.model_files import ModelFiles, find_model_files, remedy_of_files, whole_digest
 from kgprobe.models.spec_forms import DTYPES, check_local, is_vllm
 from kgprobe.models.vllm_engine.options import parse_spec
 from kgprobe.sanitize import counted
@@ -443,14 +443,10 @@ def _tokenizer(files: ModelFiles) -> "PreTrainedTokenizerBase":
 
 
 def _remedy(error: Exception) -> str:
-    text = str(error)
-    if "safetensors" in text:
-        return " Weights are read from safetensors files only; try another revision of the repository."
-    if "trust_remote_code" in text:
-        return " Models with their own code are not run."
-    if isinstance(error, OSError):
+    remedy = remedy_of_files(error)
+    if not remedy and isinstance(error, OSError):
         return " Check the name and the connection to the hub. A folder works without a network: hf:./FOLDER."
-    return ""
+    return remedy
 
 
 @contextmanager

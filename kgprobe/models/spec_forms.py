@@ -261,6 +261,14 @@ def check_local(spec: str, revision: str | None = None) -> None:
         )
 
 
+def check_exists(spec: str) -> None:
+    """Raise a KgprobeError if a spec names a path of this machine that does not exist; nothing is read."""
+    name = _name_in_vllm(spec) if is_vllm(spec) else spec.removeprefix("hf:")
+    for part in filter(None, split_adapter(name)):
+        if _is_path(part) and not _exists(part):
+            raise KgprobeError(f"{spec}: {part} does not exist.")
+
+
 DTYPES = ("float32", "bfloat16", "float16")
 
 

@@ -99,7 +99,7 @@ class FactList(Result):
         )
 
 
-def list_facts(
+def make_fact_list(
     name: str, facts: "pd.DataFrame", graph: "Graph | None", *, known: bool | None, about: Sequence[str]
 ) -> FactList:
     """Return asked facts; see :meth:`kgprobe.results.measurement.StoredAnswers.facts`.

@@ -118,9 +118,9 @@ class StoredAnswers:
             UnknownNameError: an entity is unknown.
             KgprobeError: there are no answers, or no graph.
         """
-        from kgprobe.results.fact_list import list_facts
+        from kgprobe.results.fact_list import make_fact_list
 
-        return list_facts(self.about.name, self._facts(), self.graph, known=known, about=several("about", about))
+        return make_fact_list(self.about.name, self._facts(), self.graph, known=known, about=several("about", about))
 
     def _facts(self) -> "pd.DataFrame":
         """Return the facts of the finding."""

@@ -105,22 +105,18 @@ def choose_facts(
 
     Args:
         relations: ids of the askable relations, if the facts are not listed.
-        listed: facts of a list, see :func:`list_facts`.
+        listed: facts of a list, see :func:`list_existing`.
         limit: maximum number, drawn at random; None takes all.
         seed: of the order, see :func:`sample_facts` and :func:`~.popularity.balanced_sample`.
         draw: balance over popularity, and restriction to facts with a former object.
 
     Raises:
-        KgprobeError: there are none, or the file cannot be read.
+        KgprobeError: there are none.
     """
     identity: dict[str, Any] = {"limit": limit, "order": SEEDED_ORDER}
     missing: Sequence[str] = ()
     if listed is not None:
         missing = listed.missing
-        if not listed.keys:
-            raise KgprobeError(
-                "`facts` names no fact of this graph." + "".join(f" {message}" for message in missing[:1])
-            )
         digest = hashlib.sha256("".join(f"{key.subject}\0{key.fact}\n" for key in sorted(listed.keys)).encode())
         identity |= {"count": len(listed.keys), "sha256": digest.hexdigest()}
     if draw.with_former:
@@ -209,6 +205,19 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
     if isinstance(facts, io.TextIOBase):
         return read_facts(graph, cast("TextIO", facts), str(getattr(facts, "name", "the list")), as_of)
     return Selection(list(dict.fromkeys(keys_of(graph, facts, as_of))), ())
+
+
+def list_existing(graph: Graph, facts: "Listed", as_of: int) -> Selection:
+    """Return the facts of a list that are in the graph, as :func:`list_facts`; at least one.
+
+    Raises:
+        ArgumentError, UnknownNameError: see :func:`list_facts`.
+        KgprobeError: the graph has none of the facts.
+    """
+    listed = list_facts(graph, facts, as_of)
+    if not listed.keys:
+        raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {text}" for text in listed.missing[:1]))
+    return listed
 
 
 def sample_facts(keys: Keys, count: int | None, seed: int) -> Keys:

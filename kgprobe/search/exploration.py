@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.models.scoring.trie import TokenNodes, Tree, growing_tree
-from kgprobe.search.label_tries import Integers, LabelTrie, positions, ranges
+from kgprobe.sampling.lists import places_among
+from kgprobe.search.label_tries import Integers, LabelTrie, ranges
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +107,7 @@ class Exploration:
 
     def mass(self, numbers: Integers) -> Floats:
         """Return upper bounds of the mass of these entities' ended names, -inf for none; shape (numbers,)."""
-        return self._masses[positions(self._numbers, numbers)]
+        return self._masses[places_among(self._numbers, numbers)]
 
     def unsure(self, numbers: Integers, heaviest: bool = False) -> Integers:
         """Return the nodes whose exact values make the masses of these entities exact, increasing.

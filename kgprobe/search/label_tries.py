@@ -37,6 +37,7 @@ from kgprobe.models.scoring import encoding
 from kgprobe.models.scoring import tokens as token_module
 from kgprobe.models.scoring.tokens import encode, join, tokenize
 from kgprobe.progress import waiting
+from kgprobe.sampling.lists import places_among
 from kgprobe.verbalize import articles, sentences
 from kgprobe.verbalize.sentences import object_continuations
 
@@ -161,11 +162,11 @@ class LabelTrie:
 
     def repeats(self, places: Integers) -> Integers:
         """Return the largest number of names of the same tokens of each entity, nearly always 1; shape (entities,)."""
-        return self._repeats[positions(self._repeaters, places)]
+        return self._repeats[places_among(self._repeaters, places)]
 
     def find(self, numbers: Integers) -> Integers:
         """Return the places of the entities with these numbers, -1 if not in the trie; shape (numbers,)."""
-        return positions(self.entities, numbers)
+        return places_among(self.entities, numbers)
 
     def follow(self, low: Integers, high: Integers, depth: Integers) -> Continuations:
         """Return the continuations of prefixes.
@@ -221,14 +222,6 @@ def _read_header(path: Path) -> _Header:
         if not start.startswith(_MAGIC) or len(numbers) != 2 or numbers[0] != FORMAT:
             raise ValueError(f"{path} is not a trie of version {FORMAT}.")
         return msgspec.json.decode(file.read(int(numbers[1])), type=_Header)
-
-
-def positions(increasing: NDArray[Any], values: Integers) -> Integers:
-    """Return the positions of values in an increasing array, -1 for those that it lacks; shape (values,)."""
-    if not len(increasing):
-        return np.full(len(values), -1, dtype=np.int64)
-    nearest = np.minimum(np.searchsorted(increasing, values), len(increasing) - 1)
-    return np.where(increasing[nearest] == values, nearest, -1)
 
 
 def ranges(begins: Integers, counts: Integers) -> tuple[Integers, Integers]:

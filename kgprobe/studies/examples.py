@@ -20,7 +20,7 @@ from kgprobe.probes.outcome import Outcome, answered
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot, line_of
 from kgprobe.running.store import Outcomes
 from kgprobe.stats.proportions import CONFIDENCE, share
-from kgprobe.studies.paired import compare_with_first, significance
+from kgprobe.studies.paired import against_first, compare_with_first
 from kgprobe.studies.study import Study
 
 Floats = NDArray[np.float64]
@@ -201,7 +201,7 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
     whiskers = f"accuracy; whiskers: {CONFIDENCE:.0%} interval"
     return Study(
         name="prompting",
-        verdict=_prompting_verdict(rows),
+        verdict=against_first(rows, "way", "accuracy"),
         title=f"Ways of asking · {model} · {len(common):,} facts",
         data=data,
         table=rows,
@@ -209,12 +209,6 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
         notes=_prompting_notes(evidences, common),
         config=config,
     )
-
-
-def _prompting_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
-    first, *others = rows
-    parts = [f"{row['way']} {row['accuracy']} ({significance(row)})" for row in others]
-    return f"{first['way']} {first['accuracy']}; against it {', '.join(parts)}."
 
 
 def _prompting_notes(evidences: Mapping[str, Mapping[str, ExampleEvidence]], common: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Paired comparison of several ways of asking the same facts with the first of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,18 @@ def compare_with_first(right: Mapping[str, NDArray[np.bool_]]) -> dict[str, dict
     return {first: dict.fromkeys(columns), **pd.DataFrame(columns, index=others).to_dict("index")}
 
 
-def significance(row: Mapping[str, Any]) -> str:
+def against_first(rows: Sequence[Mapping[str, Any]], name: str, value: str) -> str:
+    """Return the value of the first row, and those of the others against it with their significance.
+
+    Args:
+        rows: of :func:`compare_with_first`, with their names and values in these columns.
+    """
+    first, *others = rows
+    parts = [f"{row[name]} {row[value]} ({_significance(row)})" for row in others]
+    return f"{first[name]} {first[value]}; against it {', '.join(parts)}."
+
+
+def _significance(row: Mapping[str, Any]) -> str:
     """Return a row of :func:`compare_with_first` in words, such as ``surely worse, p = 0.01``."""
     result = "equal"
     if row["gain"]:

@@ -19,7 +19,7 @@ from kgprobe.probes.outcome import Outcome, Verdict, answered
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.report.plots import Category, CategoryPlot
 from kgprobe.stats.proportions import CONFIDENCE, share
-from kgprobe.studies.paired import compare_with_first, significance
+from kgprobe.studies.paired import against_first, compare_with_first
 from kgprobe.studies.study import Study, json_number
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,7 @@ def templates_study(
         new = _rows(kind, values)
         rows += new
         data += _data(kind, common, values, outcomes)
-        verdicts.append(_verdict(new))
+        verdicts.append(f"{new[0]['kind'].capitalize()}: {against_first(new, 'templates', 'known')}")
         plots.append(_plot(kind, new))
         facts = len(set().union(*by_way.values()))
         notes.append(f"{kind}: {len(common):,} of {facts:,} facts were asked by all templates, and count.")
@@ -168,9 +168,3 @@ def _rows(kind: str, values: Mapping[str, Floats]) -> list[dict[str, Any]]:
         row |= {"known": share(int(known[way].sum()), len(of_way)), "mean value": float(of_way.mean())}
         rows.append(row | tests[way] | {"τ": tau})
     return rows
-
-
-def _verdict(rows: Sequence[Mapping[str, Any]]) -> str:
-    first, *others = rows
-    parts = [f"{row['templates']} {row['known']} ({significance(row)})" for row in others]
-    return f"{first['kind'].capitalize()}: {first['templates']} {first['known']}; against it {', '.join(parts)}."

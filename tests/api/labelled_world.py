@@ -9,10 +9,9 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.generating.generator import Answer, Request
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.records import Entity, Fact
 from kgprobe.results.labels import Labels
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 
 AS_OF = "2024"
 
@@ -50,9 +49,7 @@ class WellRead:
 
 def well_read(entities: Iterable[Entity] = (), facts: Iterable[Fact] = ()) -> Model:
     """Return a model with random weights for scores, and answers to questions about some facts."""
-    tokenizer = byte_level(bos=True)
-    net = random_model("gpt2", len(tokenizer), n_positions=1024)
-    return Model("tiny", scorer=Scorer(net, tokenizer, name="tiny"), generator=WellRead(entities, facts))
+    return Model("tiny", scorer=tiny_scorer(n_positions=1024), generator=WellRead(entities, facts))
 
 
 def label_all(graph: Graph) -> Labels:

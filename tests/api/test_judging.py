@@ -17,7 +17,7 @@ from kgprobe.probes.true_false.options import INSTRUCTION
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, tiny_scorer
 from tests.probes.true_false.test_probe import Rule
 from tests.written_source import WrittenSource
 
@@ -46,9 +46,7 @@ def told(statement: str, _: int) -> str:
 
 @pytest.fixture
 def tiny() -> Model:
-    tokenizer = byte_level(bos=True)
-    scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
-    return Model("tiny", scorer=scorer)
+    return Model("tiny", scorer=tiny_scorer(n_positions=1024))
 
 
 @pytest.fixture

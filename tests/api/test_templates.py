@@ -12,9 +12,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Generator, Request
 from kgprobe.models.model import Model
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.records import Entity, Fact, Relation
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, tiny_scorer
 from tests.written_source import WrittenSource
 
 if TYPE_CHECKING:
@@ -183,9 +182,7 @@ class Scripted:
 
 def answering(generator: Generator) -> Model:
     """Return a model that answers by a script; its weights are random, and its scores are real."""
-    tokenizer = byte_level(bos=True)
-    net = random_model("gpt2", len(tokenizer), n_positions=2048)
-    return Model("tiny", scorer=Scorer(net, tokenizer, name="tiny"), generator=generator)
+    return Model("tiny", scorer=tiny_scorer(n_positions=2048), generator=generator)
 
 
 def test_write_by_a_model(bare: Graph, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from kgprobe.baselines.items import BaselineItem
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.verbalize.sentences import Cloze
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 
 CAPITAL = "The capital of [X] is [Y]"
 
@@ -18,5 +18,4 @@ TOO_LONG = BaselineItem(Cloze(CAPITAL, "York " * 300), ("York",))
 
 def tiny(name: str = "gpt2", eos: bool = True) -> Scorer:
     """Return a model of random weights that takes in 256 tokens."""
-    tokenizer = byte_level(bos=True, eos=eos)
-    return Scorer(random_model(name, len(tokenizer)), tokenizer, name=name)
+    return tiny_scorer(name, name=name, eos=eos)

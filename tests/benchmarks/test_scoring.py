@@ -2,13 +2,11 @@
 
 from benchmarks.scoring.cases import distractors_case, examples_case, options_case, read_example
 from benchmarks.scoring.limit import work_of
-from kgprobe.models.scoring.scorer import Scorer
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 
 
 def test_work_is_every_token_once() -> None:
-    tokenizer = byte_level(bos=True)
-    scorer = Scorer(random_model("llama", len(tokenizer)), tokenizer, name="llama")
+    scorer = tiny_scorer("llama", name="llama")
     prompts = scorer.tokenize(
         ["The capital of Japan is", "The capital of France is"],
         [["Tokyo", "Tokyo, Japan", "Kyoto"], ["Paris", "Tokyo"]],

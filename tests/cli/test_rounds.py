@@ -71,7 +71,9 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
     assert (unknown.returncode, "No result is named 'never'" in unknown.stderr) == (2, True), unknown.stderr
     moved.with_name("moved").rename(moved)
 
-    again = kgprobe("rounds", "run", "distractors", "--model", model, "--name", "first", **home)
+    # Its name is looked up before its model, which is none, is loaded.
+    unreadable = f"hf:{Path(found['page']).parent}"
+    again = kgprobe("rounds", "run", "distractors", "--model", unreadable, "--name", "first", **home)
     assert again.returncode == 1
     assert "There is a run 'first' already" in again.stderr
 

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.judge.files import save_judge
+from kgprobe.labelling.table import write_label_table
 from tests.cli.inprocess import run
+from tests.judge.judged_files import judged, write_judged_graph
+from tests.judge.test_files import judge
+from tests.labelling.test_table import CONFIG, FRANCE
+from tests.stored import store_measurement
 
 API = "openai:m@http://127.0.0.1:9/v1"
 PARIS = ("--fact", "Q142 P36 Q90")
@@ -127,3 +133,82 @@ def test_wrong_usage_is_named_by_its_command(
     done = run(*(talker if word == "MODEL" else word for word in arguments), **home, OPENAI_API_KEY="")
     assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (code, "", False), done.stderr
     assert said in " ".join(done.stderr.split())
+
+
+UNREACHABLE = {"KGPROBE_GRAPH": "bolt://127.0.0.1:9", "KGPROBE_GRAPH_PASSWORD": "none"}
+KEPT = ("--name", "kept")
+NEW_FOLDER = ("--output", "nowhere/file")
+BROKEN = ("--model", "hf:./broken")
+
+# Faults that need neither a model nor a graph to be found.
+CHEAP = [
+    (("dataset", "build", "broken"), "FOLDER is 'broken', which exists"),
+    (("dataset", "probe", "nowhere", *BROKEN), "No data set is named 'nowhere'"),
+    (("dataset", "probe", "nowhere", *BROKEN, *NEW_FOLDER), "the folder nowhere does not exist"),
+    (("export", "retrieval", "kept", *NEW_FOLDER), "the folder nowhere does not exist"),
+    (("export", "sft", "nowhere", "-o", "sft", "--teach", "unknown"), "No label table is named 'nowhere'"),
+    (("judge", "predict", "kept", *BROKEN, *KEPT, "--negatives", "7"), "holds a judged graph made with other settings"),
+    (("judge", "predict", "kept", *BROKEN, "--shard", "5/4"), "--shard is '5/4'"),
+    (("judge", "train", "kept", *BROKEN, *NEW_FOLDER), "the folder nowhere does not exist"),
+    (("label", *BROKEN, "--judge", "nowhere"), "No judged graph is named 'nowhere'"),
+    (("label", *BROKEN, "--name", "a/b"), "'--name': is 'a/b'"),
+    (("label", *BROKEN, "--ways", "recall", "--by", "distractors"), "--by is 'distractors', which is not asked"),
+    (("label", *BROKEN, "-o", "nowhere/labels.csv"), "the folder nowhere does not exist"),
+    (("label", *BROKEN, *KEPT), "holds a label table made with other settings (model was 'demo'"),
+    (("label", "--model", "hf:./nowhere"), "nowhere does not exist"),
+    (("probe", "distractors", "--model", "hf:./nowhere"), "nowhere does not exist"),
+    (("probe", "distractors", "--model", "hf:gpt2+./nowhere"), "nowhere does not exist"),
+    (("probe", "distractors", *BROKEN, *KEPT), "holds a measurement made with other settings"),
+    (("probe", "questions", *BROKEN, "--grader", "hf:./nowhere"), "nowhere does not exist"),
+    (("report", *NEW_FOLDER), "the folder nowhere does not exist"),
+    (("rounds", "run", "distractors", *BROKEN, "--model", "hf:./nowhere"), "nowhere does not exist"),
+    (("rounds", "run", "distractors", *BROKEN, "--name", "a/b"), "'--name': is 'a/b'"),
+    (("rounds", "run", "questions", *BROKEN, "--grader", "nonsense"), "There is no model 'nonsense'"),
+    (("sample", "facts", "--sentences", "1", *NEW_FOLDER), "the folder nowhere does not exist"),
+    (("show", "kept", "--kind", "measurement", "--csv", "nowhere/facts.csv"), "the folder nowhere does not exist"),
+    (("study", "examples", "--model", "hf:./nowhere"), "nowhere does not exist"),
+    (("templates", "write", *BROKEN, *NEW_FOLDER), "the folder nowhere does not exist"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "fault"), CHEAP)
+def test_cheap_check_precedes_model_and_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], fault: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    break_model(tmp_path)
+    store_measurement(tmp_path / "probes" / "kept", {"f": True})
+    write_label_table(tmp_path / "labels" / "kept", CONFIG, [FRANCE])
+    (tmp_path / "judges" / "kept").mkdir(parents=True)
+    save_judge(judge(), tmp_path / "judges" / "kept")
+    write_judged_graph(tmp_path / "judged" / "kept", [judged("f", 0, [1])])
+    done = run(*arguments, **UNREACHABLE, KGPROBE_HOME=str(tmp_path))
+    message = " ".join(done.stderr.split())
+    assert fault in message
+    assert (done.returncode in (1, 2), "127.0.0.1" in message, "valid JSON" in message) == (True, False, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (("probe", "distractors", *BROKEN, "--facts", "unknown.tsv"), "--facts names no fact of this graph"),
+        (("label", *BROKEN, "--relation", "P999"), "P999"),
+        (("sample", "distractors", *BROKEN, "--fact", "Narnia | capital | Paris"), "called 'Narnia'"),
+        (("study", "examples", *BROKEN, "--relation", "P999"), "P999"),
+    ],
+)
+def test_check_of_graph_precedes_model(
+    home: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], fault: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    break_model(tmp_path)
+    (tmp_path / "unknown.tsv").write_text("Q17\tP36\tQ90\n", encoding="utf-8")
+    done = run(*arguments, **home)
+    message = " ".join(done.stderr.split())
+    assert (done.returncode in (1, 2), fault in message, "valid JSON" in message) == (True, True, False), message
+
+
+def break_model(folder: Path) -> None:
+    """Write a model that cannot be loaded: its settings are damaged."""
+    (folder / "broken").mkdir()
+    (folder / "broken" / "config.json").write_text("{", encoding="utf-8")

@@ -16,7 +16,7 @@ from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.generation.evidence import GenerationEvidence
 from tests.cli.inprocess import run
 from tests.datasets.test_importing import CITIES, YEARS, publish, published_row
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import save_base
 
 LAYOUT = {"examples": 2, "limit": 6}
 
@@ -40,10 +40,8 @@ class Said:
 
 @pytest.fixture(scope="module")
 def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    tokenizer = byte_level(bos=True)
     folder = tmp_path_factory.mktemp("models") / "tiny"
-    random_model("llama", len(tokenizer), max_position_embeddings=512).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    save_base(folder, max_position_embeddings=512)
     return folder
 
 

@@ -24,7 +24,7 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 
 AS_OF = "2025-01-01"
@@ -241,11 +241,8 @@ def test_what_is_no_data_set_is_told(tmp_path: Path) -> None:
 
 @cache
 def tiny_folder(parent: Path) -> Path:
-    tokenizer = byte_level(bos=True)
-    folder = parent / "model"
-    random_model("llama", len(tokenizer), max_position_embeddings=1024).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    save_base(parent / "model", max_position_embeddings=1024)
+    return parent / "model"
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement
 from tests.api.test_judging import FEW_STEPS, told, world
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, tiny_scorer
 from tests.probes.true_false.test_probe import Rule
 
 pytestmark = pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
@@ -35,9 +35,7 @@ class Weighty(Rule):
 
 @pytest.fixture
 def tiny() -> Model:
-    tokenizer = byte_level(bos=True)
-    scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
-    return Model("tiny", scorer=scorer)
+    return Model("tiny", scorer=tiny_scorer(n_positions=1024))
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
-from kgprobe.models.scoring.scorer import Scorer
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 
 READER = {"name": "hf:tiny", "weights": "abc", "dtype": "float32"}
 
@@ -93,8 +92,7 @@ def test_load_judge_damaged_header_is_refused(wrong, tmp_path):
 
 @pytest.mark.parametrize(("size", "layer"), [(6, 1), (32, 9)])
 def test_check_judge_wrong_width_or_layer_is_refused(size, layer):
-    tokenizer = byte_level()
-    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    scorer = tiny_scorer(bos=False)
     width = scorer.model.config.hidden_size
     made = judge(size=width if size == 32 else size)
     with pytest.raises(KgprobeError, match="The judge is damaged"):

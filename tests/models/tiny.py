@@ -34,6 +34,8 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
+from kgprobe.models.scoring.scorer import Scorer
+
 TEXTS = [
     "The capital of Japan is Tokyo, and the capital of France is Paris; Kyoto was the capital of Japan before.",
     "New York City, New York and York are three places. New Zealand is another place, far away from York.",
@@ -173,3 +175,11 @@ def naive_score(model, tokenizer, leading, prompt, continuation, eos=False, join
     tokens, first = naive_tokens(tokenizer, leading, prompt, continuation, eos, joined)
     log_probabilities = naive_log_probabilities(model, tokens, first)
     return sum(float(row[token]) for row, token in zip(log_probabilities, tokens[first:], strict=True))
+
+
+def tiny_scorer(
+    architecture: str = "gpt2", *, name: str = "tiny", bos: bool = True, eos: bool = True, **settings: object
+) -> Scorer:
+    """Return a scorer of a model with random weights and a byte-level tokenizer."""
+    tokenizer = byte_level(bos=bos, eos=eos)
+    return Scorer(random_model(architecture, len(tokenizer), **settings), tokenizer, name=name)

@@ -28,7 +28,7 @@ from kgprobe.records import Entity, Fact, Relation
 from kgprobe.running.store import FILE, OutcomeStore, encode_line, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, tiny_scorer
 from tests.probes.questions.answering import Answering
 from tests.written_source import WrittenSource
 
@@ -74,8 +74,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def scorer() -> Scorer:
-    tokenizer = byte_level(bos=True)
-    return Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name=MODEL)
+    return tiny_scorer(name=MODEL, n_positions=1024)
 
 
 @pytest.fixture

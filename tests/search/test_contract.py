@@ -19,7 +19,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.search.rivals import Rivals, Sentences
 from kgprobe.search.strategies import STRATEGIES, Strategy, StrategyContext, make_strategy
 from kgprobe.verbalize.sentences import Cloze
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 from tests.sampling import enumerable
 from tests.written_source import WrittenSource
 
@@ -38,8 +38,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def tiny() -> Scorer:
-    tokenizer = byte_level(bos=True)
-    return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    return tiny_scorer()
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from kgprobe.search.most_plausible import TOLERANCE
 from kgprobe.search.optimal_distractors import OptimalDistractors
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, random_model, tiny_scorer
 from tests.sampling import enumerable
 from tests.written_source import WrittenSource
 
@@ -237,8 +237,7 @@ def test_names_with_other_tokens_after_prompt_prove_nothing(graph: Graph) -> Non
 
 
 def test_model_without_an_end_cannot_search(graph: Graph) -> None:
-    tokenizer = byte_level(bos=True, eos=False)
-    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
+    scorer = tiny_scorer(name="endless", eos=False)
     with pytest.raises(KgprobeError, match="endless has no EOS token"):
         OptimalDistractors(graph, scorer, exact=True).retrieve([], 1)
 

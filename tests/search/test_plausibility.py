@@ -10,7 +10,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.search.plausibility import Candidates, log_plausibilities
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, naive_score, random_model
+from tests.models.tiny import naive_score, tiny_scorer
 
 CLOZE = Cloze("The capital of [X] is [Y]", "Japan")
 NAMES = [("Tokyo", "Tokyo City"), ("Kyoto", "York " * 300, "\ud800"), (" ",), ("York", "New York", "York")]
@@ -18,8 +18,7 @@ NAMES = [("Tokyo", "Tokyo City"), ("Kyoto", "York " * 300, "\ud800"), (" ",), ("
 
 @pytest.fixture(scope="module")
 def tiny() -> Scorer:
-    tokenizer = byte_level(bos=True)
-    return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    return tiny_scorer()
 
 
 def test_unusable_name_leaves_only_its_entity_without_value(tiny: Scorer) -> None:

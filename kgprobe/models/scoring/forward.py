@@ -15,7 +15,6 @@ exact methods of a model, and :mod:`.plan` the batches.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,7 +24,7 @@ from transformers import DynamicCache
 from kgprobe.models.scoring.body import body_of, cache_arguments, last_states, on_device
 from kgprobe.models.scoring.masks import Spans, empty_rows, hidden, walk
 from kgprobe.models.scoring.own_cache import OwnPrefix, bytes_of, extend_own, own_prefix_of, run_copies, run_steps
-from kgprobe.models.scoring.trie import Forest, Integers, Tree
+from kgprobe.models.scoring.trie import Forest, Integers, Tree, branch_rows
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -287,25 +286,11 @@ def packed_states(
 def _run_branched(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: Prefix | None
 ) -> tuple[torch.Tensor, Integers]:
-    branches = [forest.branches() for forest in forests]
-    lengths = list(map(len, chain.from_iterable(branches)))
-    count, longest = len(lengths), max(lengths)
+    tokens, lengths, sources = branch_rows(forests)
     before = length_of(prefix)
-    tokens = np.full((count, longest), forests[0].tokens[0])
-    present = np.zeros((count, before + longest), dtype=np.int64)
-    sources = []
-    row = 0
-    for forest, rows in zip(forests, branches, strict=True):
-        # A node is part of several rows; any of them contains its state.
-        place = np.empty(len(forest.tokens), dtype=np.int64)
-        for nodes in rows:
-            tokens[row, : len(nodes)] = forest.tokens[nodes]
-            present[row, : before + len(nodes)] = 1
-            place[nodes] = row * longest + np.arange(len(nodes))
-            row += 1
-        sources.append(place[forest.sources])
+    present = (np.arange(before + tokens.shape[1]) < before + lengths[:, None]).astype(np.int64)
     states = last_states(model, tokens, prefix, attention_mask=on_device(model, present))
-    return states.flatten(0, 1), np.concatenate(sources)
+    return states.flatten(0, 1), sources
 
 
 def length_of(cache: DynamicCache | OwnPrefix | None) -> int:

@@ -24,7 +24,7 @@ from transformers import DynamicCache
 
 from kgprobe.models.scoring.body import body_of, cache_arguments, last_states, on_device
 from kgprobe.models.scoring.delta_rule import SharedStates, has_rule
-from kgprobe.models.scoring.trie import Forest, Integers
+from kgprobe.models.scoring.trie import Forest, Integers, branch_rows
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -144,21 +144,9 @@ def run_copies(
     model: "PreTrainedModel", forests: Sequence[Forest], prefix: OwnPrefix | None
 ) -> tuple[torch.Tensor, Integers]:
     """Return the last hidden states of the forests' nodes, every branch in a row; see :func:`.forward.run_method`."""
-    branches = [forest.branches() for forest in forests]
-    lengths = list(map(len, chain.from_iterable(branches)))
-    count, longest = len(lengths), max(SHORTEST_COPY, *lengths)
-    tokens = np.full((count, longest), forests[0].tokens[0])
-    sources = []
-    row = 0
-    for forest, rows in zip(forests, branches, strict=True):
-        place = np.empty(len(forest.tokens), dtype=np.int64)
-        for nodes in rows:
-            tokens[row, : len(nodes)] = forest.tokens[nodes]
-            place[nodes] = row * longest + np.arange(len(nodes))
-            row += 1
-        sources.append(place[forest.sources])
-    cache = None if prefix is None else _start(model, prefix, count)
-    return last_states(model, tokens, cache).flatten(0, 1), np.concatenate(sources)
+    tokens, _, sources = branch_rows(forests, SHORTEST_COPY)
+    cache = None if prefix is None else _start(model, prefix, len(tokens))
+    return last_states(model, tokens, cache).flatten(0, 1), sources
 
 
 def run_steps(

@@ -7,6 +7,7 @@ and so is EOS.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +143,32 @@ def merge(trees: Sequence[Tree], prefix: int) -> Forest:
         sources=np.concatenate(sources),
         targets=np.concatenate([tree.targets for tree in trees]),
     )
+
+
+def branch_rows(forests: Sequence[Forest], shortest: int = 1) -> tuple[Integers, Integers, Integers]:
+    """Return rows of tokens, one for each branch of the forests.
+
+    Args:
+        shortest: minimum length of the rows.
+
+    Returns:
+        The tokens, shape (rows, longest), with any token beyond the end of a branch; the lengths of the branches; the
+        places of the forests' sources in the flattened rows.
+    """
+    branches = [forest.branches() for forest in forests]
+    lengths = np.array(list(map(len, chain.from_iterable(branches))))
+    tokens = np.full((len(lengths), max(shortest, lengths.max())), forests[0].tokens[0])
+    sources = []
+    row = 0
+    for forest, rows in zip(forests, branches, strict=True):
+        # A node is part of several rows; any of them contains its state.
+        place = np.empty(len(forest.tokens), dtype=np.int64)
+        for nodes in rows:
+            tokens[row, : len(nodes)] = forest.tokens[nodes]
+            place[nodes] = row * tokens.shape[1] + np.arange(len(nodes))
+            row += 1
+        sources.append(place[forest.sources])
+    return tokens, lengths, np.concatenate(sources)
 
 
 def shared_chain(first: Tree, second: Tree) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kgprobe.errors import KgprobeError, first_line, how_to_install
+from kgprobe.models.model_files import remedy_of_files
 from kgprobe.models.vllm_engine.options import EngineOptions
 
 # vLLM refuses a request for the log-probabilities of more tokens.
@@ -233,11 +234,7 @@ def _loading(name: str) -> Iterator[None]:
 
 
 def _remedy(error: Exception) -> str:
-    text = str(error)
-    if "safetensors" in text:
-        return " Weights are read from safetensors files only; try another revision of the repository."
-    if "trust_remote_code" in text:
-        return " Models with their own code are not run."
-    if "memory" in text:
+    remedy = remedy_of_files(error)
+    if not remedy and "memory" in str(error):
         return " Try tensor_parallel_size=…, a smaller max_model_len=…, or another gpu_memory_utilization=…."
-    return ""
+    return remedy

@@ -19,7 +19,7 @@ from kgprobe.models.scoring.sentences import Passage, score_passages
 from tests.cases import slow_except
 from tests.models.api.score_server import PATHS, ScoreServer
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import byte_level, tiny_scorer
 
 PROMPTS = ["The capital of Japan is", "York is", "The capital of Japan is"]
 NAMES = [["Tokyo", "Kyoto", "New York", "New Zealand", "Łódź"], ["a city", ""], ["Tokyo", "Tokyo, and"]]
@@ -33,8 +33,7 @@ def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def local() -> Scorer:
-    tokenizer = byte_level(bos=True)
-    return Scorer(random_model("llama", len(tokenizer)), tokenizer, name="tiny")
+    return tiny_scorer("llama")
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.sentences import Passage, leading_with_bos, score_passages
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model, unigram
+from tests.models.tiny import byte_level, random_model, tiny_scorer, unigram
 
 QUESTIONS = [
     [("The capital of Japan is {}.", name) for name in ("Tokyo", "Kyoto", "東京", "New York", "New York City", "</s>")],
@@ -78,8 +78,7 @@ def test_bos_stands_in_front_where_there_is_one() -> None:
 
 
 def test_what_a_model_cannot_take_has_a_reason() -> None:
-    tokenizer = byte_level(bos=True)
-    scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=16), tokenizer, name="tiny")
+    scorer = tiny_scorer(n_positions=16)
     texts = ["Tokyo \ud800", "Paris " * 20, "Paris", ""]
     passages = [[Passage(text, 0, len(text)) for text in texts], []]
     scored, none = score_passages(scorer, passages, leading=scorer.leading, from_span=True)

@@ -16,7 +16,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 from tests.probes.choices.closed import tell_relation
 from tests.written_source import WrittenSource
 
@@ -44,8 +44,7 @@ KEYS = {fact.id: FactKey(fact.subject, fact.id) for fact in FACTS}
 
 @pytest.fixture(scope="module")
 def scorer() -> Scorer:
-    tokenizer = byte_level()
-    return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    return tiny_scorer(bos=False)
 
 
 @pytest.fixture
@@ -161,8 +160,7 @@ def test_what_stops_a_fact(filled: Graph, scorer: Scorer) -> None:
     )
     tell_relation(filled, "capital", answers=["t0", "t3"])
     assert asked(filled, scorer)["f0"].reason == "none of the 2 answers of capital is wrong for it"
-    tokenizer = byte_level()
-    short = Scorer(random_model("gpt2", len(tokenizer), n_positions=8), tokenizer, name="short")
+    short = tiny_scorer(name="short", bos=False, n_positions=8)
     tell_relation(filled, "capital", answers=["t0", "t1"])
     assert "more than the 8 that the model accepts" in (asked(filled, short)["f0"].reason or "")
 

@@ -2,14 +2,13 @@
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import DistractorProbe
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Verdict
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import FactKey
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 from tests.written_source import WrittenSource
 
 ENTITIES = [
@@ -23,8 +22,7 @@ RELATION = Relation("P36", "capital", clozes=("The capital of [X] is [Y]", "[X] 
 
 
 def test_distractor_that_cannot_be_taken_is_left_out_and_told(graph: Graph) -> None:
-    tokenizer = byte_level(bos=True)
-    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    scorer = tiny_scorer()
     facts = [Fact("f", "c", "P36", "e0"), Fact("h", "c", "P36", "endless")]
     load(graph, WrittenSource(ENTITIES, facts, [RELATION]))
     probe = DistractorProbe(graph, scorer, DistractorOptions(distractors=9, sentences=None), as_of=20250101)
@@ -43,8 +41,7 @@ def test_distractor_that_cannot_be_taken_is_left_out_and_told(graph: Graph) -> N
 
 
 def test_fact_whose_distractors_cannot_be_taken_is_unaskable(graph: Graph) -> None:
-    tokenizer = byte_level(bos=True)
-    scorer = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    scorer = tiny_scorer()
     load(graph, WrittenSource(ENTITIES, [Fact("g", "c", "P36", "town")], [RELATION]))
     probe = DistractorProbe(graph, scorer, DistractorOptions(distractors=9, sentences=None), as_of=20250101)
     (found,) = probe.ask([FactKey("c", "g")], [0])

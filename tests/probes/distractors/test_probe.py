@@ -23,7 +23,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sources.contract import open_source
-from tests.models.tiny import byte_level, naive_score, random_model
+from tests.models.tiny import byte_level, naive_score, random_model, tiny_scorer
 from tests.probes.distractors.written import distractor_evidence
 from tests.written_source import WrittenSource
 
@@ -94,8 +94,7 @@ def source(*facts: Fact) -> WrittenSource:
 
 @pytest.fixture(scope="module")
 def tiny() -> Scorer:
-    tokenizer = byte_level(bos=True)
-    return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="tiny")
+    return tiny_scorer()
 
 
 def probe_of(graph: Graph, scorer: Scorer, *, relations: Sequence[str] = (), **options: Any) -> DistractorProbe:
@@ -264,8 +263,7 @@ def test_former_object_is_a_negative_of_a_present_sentence(graph: Graph, tiny: S
 @pytest.mark.parametrize("strategy", ["random", "approximate-optimal", "exact-optimal"])
 def test_model_without_an_end_token_can_be_asked_nothing(graph: Graph, strategy: str) -> None:
     load(graph, source(Fact("f", "c", "P36", "e0"), Fact("g", "c", "P9", "e0")))
-    tokenizer = byte_level(bos=True, eos=False)
-    endless = Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="endless")
+    endless = tiny_scorer(name="endless", eos=False)
     probe = probe_of(graph, endless, strategy=strategy)
     asked, other = probe.ask([FactKey("c", "f"), FactKey("c", "g")], [0])
     assert (asked.verdict, "endless has no EOS token" in str(asked.reason)) == (Verdict.UNASKABLE, True)

@@ -18,7 +18,7 @@ from kgprobe.probes.statements.probe import StatementProbe
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, naive_score, random_model
+from tests.models.tiny import naive_score, tiny_scorer
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -60,8 +60,7 @@ KEYS = {fact.id: FactKey(fact.subject, fact.id) for fact in FACTS}
 
 @pytest.fixture(scope="module")
 def scorer() -> Scorer:
-    tokenizer = byte_level(bos=True)
-    return Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
+    return tiny_scorer(n_positions=1024)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
-from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
@@ -25,7 +24,7 @@ from kgprobe.results.finding_page import finding_lead
 from kgprobe.running.shared_facts import read_answers
 from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.sampling.keys import FactKey
-from tests.models.tiny import byte_level, random_model
+from tests.models.tiny import tiny_scorer
 from tests.results.found import find_in_outcomes
 from tests.written_source import WrittenSource
 
@@ -161,8 +160,7 @@ def test_headline_facts_without_labels_are_left_out(filled: Graph) -> None:
 
 
 def test_real_model_is_asked_and_its_answers_are_kept(filled: Graph, tmp_path: Any) -> None:
-    tokenizer = byte_level(bos=True)
-    scorer = Scorer(random_model("gpt2", len(tokenizer), n_positions=1024), tokenizer, name="tiny")
+    scorer = tiny_scorer(n_positions=1024)
     generator = LocalGenerator(scorer)
     first, again = (asked(filled, generator, repeats=2, answer_tokens=4, negatives=2, replace="any") for _ in range(2))
     for fact in ("f0", "f3"):

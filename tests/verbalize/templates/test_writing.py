@@ -23,7 +23,7 @@ from kgprobe.verbalize.templates.writing import (
     weigh,
     weigh_candidates,
 )
-from tests.models.tiny import byte_level, naive_score, random_model
+from tests.models.tiny import naive_score, random_model, tiny_scorer
 
 PLACES = [("Japan", "Tokyo"), ("France", "Paris"), ("Poland", "Łódź"), ("Switzerland", "Zürich"), ("Lyon", "Paris")]
 EXAMPLES = [ExampleFact(f"f{n}", subject, object_, 1, None, None, 1) for n, (subject, object_) in enumerate(PLACES)]
@@ -74,8 +74,7 @@ def writer_of(answer: str, reader: Reader, **settings: bool) -> ModelWriter:
 
 @pytest.fixture(scope="module")
 def scorer() -> Scorer:
-    tokenizer = byte_level(bos=True)
-    return Scorer(random_model("gpt2", len(tokenizer)), tokenizer, name="gpt2")
+    return tiny_scorer(name="gpt2")
 
 
 def test_cloze_is_weighed_by_its_definition(scorer: Scorer) -> None:
