@@ -22,7 +22,7 @@ from kgprobe.cli.options import (
     open_graph,
     year_relation_option,
 )
-from kgprobe.cli.rendering import open_in_browser, render, render_rows, show_notes, show_tables
+from kgprobe.cli.rendering import console, open_in_browser, render, render_rows, show_notes, show_tables
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
@@ -94,16 +94,15 @@ def results(kinds: tuple[str, ...], in_browser: bool, graph: str | None, as_json
 
 def _print_listed(row: "ListedResult") -> None:
     """Print a result in two lines: its name and origin, and its headline."""
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
     *about, headline = row.cells().values()
     kind, name, *origin = map(visible, about)
-    console = Console()
-    console.print(Text.assemble((name, "bold"), f"  {' · '.join(filter(None, [kind, *origin]))}"))
+    screen = console()
+    screen.print(Text.assemble((name, "bold"), f"  {' · '.join(filter(None, [kind, *origin]))}"))
     if headline:
-        console.print(Padding(Text(visible(headline)), (0, 0, 0, 4), expand=False))
+        screen.print(Padding(Text(visible(headline)), (0, 0, 0, 4), expand=False))
 
 
 @contextmanager
@@ -361,7 +360,7 @@ def _show_one(
         page = print_run(result, as_json, graph, full)
     else:
         files = [] if csv is None else [csv]
-        page = result.page() if isinstance(result, OpenedFiles) else None
+        page = result.page() if isinstance(result, (Labels, OpenedFiles)) else None
         keys = () if isinstance(result, OpenedFiles) and not full else None
         render(result, as_json, page, keys=keys, files=files, lined=False)
     if in_browser:
