@@ -187,7 +187,7 @@ def model_names(specs: Sequence[str]) -> list[str]:
     """Return common names of models, which differ where the specs do: with the folder above, or else the whole spec.
 
     >>> model_names(["hf:/a/model", "hf:/b/model", "hf:/b/model+/tuned", "hf:gpt2", "vllm:gpt2"])
-    ['a/model', 'b/model', 'model+tuned', 'hf:gpt2', 'vllm:gpt2']
+    ['a/model', 'b/model', 'model+tuned', 'gpt2', 'vllm:gpt2']
     """
     forms = {spec: (model_name(spec), _last_parts(spec, 2), spec) for spec in specs}
     columns = [list(column) for column in zip(*forms.values(), strict=True)]
