@@ -29,7 +29,7 @@ from kgprobe.results.measurement import Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import RunReport, continue_run, settle_run, show_run
-from kgprobe.running.runs import begin_run, check_new_run, get_run, run_folder
+from kgprobe.running.runs import at_start, begin_run, check_new_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
 from kgprobe.running.settings import keep_declined
 from kgprobe.running.view import OnView, hide_view, ignore_view
@@ -130,7 +130,9 @@ def resume_rounds(
     view: bool = True,
     on_view: OnView = ignore_view,
 ) -> Run:
-    """Resume a run with its own options; a finished run is returned.
+    """Resume a run with its own options, facts and sentences; a finished run is returned.
+
+    If a load has changed the graph since, ``callbacks.on_start`` gets the differences.
 
     Args:
         run: name of the run.
@@ -154,7 +156,8 @@ def resume_rounds(
     local = msgspec.json.decode(properties["local"])
     probed = opened.open_asked(model or properties["model"], None if local is None else LocalOptions(**local))
     probed.refresh()
-    context = ProbeContext(graph, probed, opened, plan.as_of, kept["relations"])
+    then, _ = at_start(graph, properties)
+    context = ProbeContext(then, probed, opened, plan.as_of, kept["relations"])
     made_probe = kind.make(context, kind.options_from(kept["options"]))
     if rounds is not None:
         plan = replace(plan, options=replace(plan.options, rounds=rounds))

@@ -111,7 +111,8 @@ def watched(
                 click.echo(began(start), err=True)
             if start.changed:
                 click.echo(
-                    f"Since the run began, {start.changed}. It asks only the facts of its start; a new run asks all.",
+                    f"Since the run began, {start.changed}. It continues with the facts and sentences of its start;"
+                    " a new run takes those of now.",
                     err=True,
                 )
             total, counts_units = start.total * start.batch, start.batch == 1

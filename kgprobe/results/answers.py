@@ -13,7 +13,7 @@ from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.state import state_difference
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.collected import read_relation_names
-from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, identity_of
+from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
 from kgprobe.running.shared_facts import AnsweredFacts, labels_of, read_answers
 from kgprobe.sanitize import counted
 
@@ -246,7 +246,7 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
     for name in ours | theirs:
         if ours.get(name) != theirs.get(name):
             values = shortened(ours.get(name)), shortened(theirs.get(name))
-            phrases.setdefault(values, f"{name} is {values[0]} and {values[1]}")
+            phrases.setdefault(values, difference_in_words(name, ours.get(name), theirs.get(name), results=True))
     shown = list(phrases.values())[:_SHOWN_DIFFERENCES]
     if len(phrases) > len(shown):
         shown.append(f"and {len(phrases) - len(shown)} more")

@@ -432,19 +432,9 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
         if differences := differing_settings(results[0], other):
             which = "They" if len(results) == 2 else f"{comparison.labels[0]} and {label}"
             more = " in more than the model" * (model_identity(results[0]) != model_identity(other))
-            notes.append(f"{which} differ{more}: {'; '.join(map(_without_path, differences))}.")
+            notes.append(f"{which} differ{more}: {'; '.join(differences)}.")
     config = {"compared": [str(result.folder) for result in results], "seed": seed}
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
-
-
-def _without_path(difference: str) -> str:
-    """Return a difference of settings without the place of the setting.
-
-    >>> _without_path("options.distractors is 100 and 3")
-    'distractors is 100 and 3'
-    """
-    setting, verb, values = difference.partition(" is ")
-    return f"{setting.rpartition('.')[2]}{verb}{values}"
 
 
 def compare_models(

@@ -219,7 +219,7 @@ def settings_note(base: Stored, tuned: Stored, *, shared: bool) -> str:
     change = graph_change(base, tuned)
     if not differences or differ_in_thinking_alone(base, tuned):
         if not change or shared:
-            thinking = [f"Both are of one model: {text.rpartition('.')[2]}." for text in differences]
+            thinking = [f"Both are of one model: {text}." for text in differences]
             dated = "" if differences else note_of_dates(map(settings_of, (base, tuned)))
             return " ".join(filter(None, [*thinking, dated, change_note(change)]))
         raise ArgumentError("tuned", f"differs from the base in more than the model: {change}. {ON_SHARED}")

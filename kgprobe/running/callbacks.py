@@ -40,7 +40,7 @@ class Start:
         facts: number of facts that can be asked.
         done: part of ``total`` done before: facts of a measurement, rounds of a run.
         total: number of facts or rounds.
-        changed: how the graph has changed since the first start, see :func:`~kgprobe.graph.state.state_difference`.
+        changed: how the graph and its templates have changed since the first start, in phrases.
         batch: maximum number of facts per unit of ``total``: 1, or the facts of a round.
         title: name of the measurement, if one call makes several in sequence.
     """

@@ -31,10 +31,13 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Sto
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
-from kgprobe.running.runs import RunInUseError, get_run, locked
+from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
 from kgprobe.running.settings import differences
 from kgprobe.running.store import OutcomeStore, read_outcomes
 from kgprobe.running.view import OnView, ViewTakenError, ignore_view, take_view, write_view
+
+# Changed sentences in a message.
+_SHOWN_SENTENCES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,11 @@ def continue_run(
                 view = _came_into_view(graph, plan.run, on_view)
             state = graph_state(graph)
             learner = _open_learner(graph, plan, run)
-            changed = "" if state == run["graph"] else state_difference(run["graph"], state)
+            changed = ""
+            if state != run["graph"]:
+                changed = "; ".join(
+                    [state_difference(run["graph"], state), *at_start(graph, run)[1][:_SHOWN_SENTENCES]]
+                )
             callbacks.on_start(
                 Start(len(learner.keys), run["round"], plan.options.rounds, changed, batch=plan.options.facts_per_round)
             )

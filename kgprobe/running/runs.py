@@ -6,11 +6,13 @@ docs/methods/rounds.md. The ``Run`` node stores the plan and the counts; the run
 import dataclasses
 import re
 import secrets
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import filelock
 import msgspec
@@ -18,7 +20,7 @@ import msgspec
 from kgprobe.arguments import folder_name
 from kgprobe.beliefs.painting import clear_paint
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import home, make_folder
+from kgprobe.files import home, make_folder, read_json, replacing
 from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.runs import find_run
@@ -26,8 +28,14 @@ from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.frame import write_frame
 from kgprobe.running.plan import Plan, RoundsOptions
-from kgprobe.running.settings import LAST_CHANGES, versions
+from kgprobe.running.settings import LAST_CHANGES, differences, versions
 from kgprobe.running.view import hide_view
+
+# File of the relations and their templates at the start of a run.
+SENTENCES = "sentences.json"
+_NO_SENTENCES = "Restore the file from a copy, or begin a new run."
+# Columns of a relation that are not templates.
+_NO_TEMPLATES = frozenset(("id", "label", "aliases", "description", "active"))
 
 # Format of a run and its beliefs in the graph; runs of other formats cannot be read.
 _FORM = 6
@@ -96,12 +104,44 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         folder = run_folder({"id": plan.run, "uid": uid})
         make_folder(folder)
         properties |= write_frame(graph, folder, probe.relations, plan.as_of)
+        with replacing(folder / SENTENCES) as unfinished:
+            unfinished.write_bytes(msgspec.json.encode(_relations_of(graph)))
         # A killed process can have left beliefs of a forgotten run of that name.
         _forget_beliefs(graph, plan.run)
     run: Row = graph.write("beliefs/begin_run", id=plan.run, properties=properties)[0]["run"]
     if run["uid"] != uid:
         raise _taken(plan.run)
     return run
+
+
+def _relations_of(graph: Graph) -> list[Row]:
+    """Return the active relations with their templates."""
+    return [row for row in graph.read("sample/relations") if row["active"]]
+
+
+def _templates_of(rows: Sequence[Row], relations: Collection[str]) -> dict[str, dict[str, list[str]]]:
+    """Return the templates of relations by kind and name of the relation."""
+    templates: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for row in rows:
+        if row["id"] in relations:
+            for kind in row.keys() - _NO_TEMPLATES:
+                templates[kind][row["label"] or row["id"]] = row[kind]
+    return templates
+
+
+def at_start(graph: Graph, run: Row) -> tuple[Graph, list[str]]:
+    """Return a connection with the relations and templates of a run's start, and phrases on what is different now.
+
+    Raises:
+        KgprobeError: the file of the templates is missing or damaged.
+    """
+    path = run_folder(run) / SENTENCES
+    try:
+        stored: list[Row] = read_json(path, list[dict[str, Any]], _NO_SENTENCES)
+    except FileNotFoundError as error:
+        raise KgprobeError(f"{path}, the templates at the start of the run, does not exist. {_NO_SENTENCES}") from error
+    both = [_templates_of(rows, run["relations"]) for rows in (stored, _relations_of(graph))]
+    return graph.with_rows("sample/relations", stored), differences(*both)
 
 
 def check_new_run(graph: Graph, run: str) -> None:

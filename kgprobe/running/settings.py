@@ -28,6 +28,23 @@ WRITTEN = "written"
 # Described settings that are not compared.
 _IGNORED = frozenset(("versions", "handshake", WRITTEN))
 _SHOWN_VALUES = 3
+# Characters of a difference.
+_LONGEST = 300
+# Settings whose names are no words.
+_IN_WORDS = {
+    "generic": "relations with generic templates",
+    "reversed": "inverse",
+    "reversed_of": "original of the inverse graph",
+    "facts.sha256": "list of facts",
+    "facts.order": "order of facts",
+    "facts.limit": "limit of facts",
+    "scorer.weights": "weights of the model",
+    "generator.weights": "weights of the model",
+    "scorer.dtype": "precision of the model",
+    "generator.dtype": "precision of the model",
+}
+# Settings that are dates.
+_DATES = {"as_of": "date", "last_changes.begun": "last begin of a fact", "last_changes.ended": "last end of a fact"}
 AS_OF, LAST_CHANGES, GRAPH = "as_of", "last_changes", "graph"
 
 # Names of results that no user gave: a digest, or the time at which a run began.
@@ -48,7 +65,7 @@ def digest_of(described: Mapping[str, Any]) -> str:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return the differences as distinct phrases, such as ``scorer weights was 'a', is 'b'``.
+    """Return the differences as distinct phrases, such as ``weights of the model was 'a', is 'b'``.
 
     >>> before = {"seed": 0, "described": {"clozes": {"director": ["[X] is by [Y]"]}}}
     >>> differences(before, {"seed": 1, "described": {"clozes": {"director": ["[Y] made [X]"]}}})
@@ -56,7 +73,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """
     old, new = identity_of(before), identity_of(now)
     names = _differing(old, new)
-    return list(dict.fromkeys(_difference(name, old.get(name), new.get(name))[:300] for name in names))
+    return list(dict.fromkeys(difference_in_words(name, old.get(name), new.get(name)) for name in names))
 
 
 def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -64,22 +81,34 @@ def _differing(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return [name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)]
 
 
-def _difference(name: str, was: Any, is_: Any) -> str:
-    """Return the difference of two values of a setting as a phrase."""
+def difference_in_words(name: str, first: Any, second: Any, *, results: bool = False) -> str:
+    """Return the difference of two values of a setting as a phrase of at most 300 characters.
+
+    >>> difference_in_words("described.generic", None, ["P36"], results=True)
+    "relations with generic templates: only the second has 'P36'"
+
+    Args:
+        name: dotted name of the setting.
+        results: True if the values are of two results, False if they are of one at an earlier time and now.
+    """
     plain = name.replace("described.", "").removeprefix("options.")
-    if plain == GRAPH and was and is_:
-        return state_difference(was, is_)
-    setting, _, about = plain.replace("_", " ").partition(".")
+    if plain == GRAPH and first and second:
+        return state_difference(first, second)
+    if plain in _DATES:
+        first, second = (value and day_text(value) for value in (first, second))
+    words = {**_IN_WORDS, **_DATES}.get(plain)
+    setting, _, about = (words, "", "") if words else plain.replace("_", " ").partition(".")
     about = about.replace(".", " ")
-    if isinstance(was, list) or isinstance(is_, list):
-        titled = "relations with generic templates" if setting == "generic" else setting
-        titled = f"{titled} of {about}" if about else titled
-        gone = [value for value in was or () if value not in (is_ or ())]
-        added = [value for value in is_ or () if value not in (was or ())]
-        parts = [f"{word} {_listed(values)}" for word, values in (("without", gone), ("with", added)) if values]
-        return f"{titled}: {', '.join(parts)} now" if parts else f"{titled}: in another order now"
-    values = ["not set" if value is None else repr(value) for value in (was, is_)]
-    return f"{f'{setting} {about}'.strip()} was {values[0]}, is {values[1]}"
+    if isinstance(first, list) or isinstance(second, list):
+        titled = f"{setting} of {about}" if about else setting
+        own = [value for value in first or () if value not in (second or ())]
+        new = [value for value in second or () if value not in (first or ())]
+        begins = ("only the first has", "only the second has") if results else ("without", "with")
+        parts = [f"{begin} {_listed(values)}" for begin, values in zip(begins, (own, new), strict=True) if values]
+        return f"{titled}: {', '.join(parts) or 'in another order'}{'' if results else ' now'}"[:_LONGEST]
+    values = ["not set" if value is None else repr(value) for value in (first, second)]
+    link = (" is ", " and ") if results else (" was ", ", is ")
+    return f"{f'{setting} {about}'.strip()}{link[0]}{values[0]}{link[1]}{values[1]}"[:_LONGEST]
 
 
 def _listed(values: Sequence[Any]) -> str:

@@ -8,11 +8,14 @@ import kgprobe
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
+from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import read_beliefs
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.records import Relation
 from kgprobe.running.callbacks import Callbacks, Stop
 from tests.models.tiny import save_base
+from tests.written_source import WrittenSource
 
 OPTIONS = {"facts_per_round": 4, "distractors": 3, "as_of": 20240101}
 
@@ -74,6 +77,27 @@ def test_run_goes_on_with_the_options_it_was_begun_with(example_graph: Graph, ti
     with pytest.raises(ArgumentError, match="`rounds` is 2; 4 rounds are finished already"):
         kgprobe.resume_rounds(example_graph, "two", tiny, rounds=2)
     for name in ("one", "two"):
+        kgprobe.delete(name, example_graph)
+
+
+def test_resumed_run_keeps_the_sentences_of_its_start(example_graph: Graph, tiny: Model) -> None:
+    kgprobe.run_rounds(example_graph, tiny, name="old", rounds=1, relations=["P36"], **OPTIONS)
+    (capital,) = (row for row in example_graph.read("sample/relations") if row["id"] == "P36")
+    templates = {name: tuple(capital[name]) for name in ("statements", "yes_no_questions", "wh_questions")}
+    new = Relation("P36", capital["label"], clozes=("[X] is governed from [Y]",), **templates)
+    load(example_graph, WrittenSource([], [], [new], fingerprint="new templates"))
+    starts: list[str] = []
+    callbacks = Callbacks(on_start=lambda start: starts.append(start.changed))
+    resumed = kgprobe.resume_rounds(example_graph, "old", tiny, rounds=2, callbacks=callbacks)
+    assert "changed 1 relation; clozes of capital: without 'The capital of [X] is [Y]'" in starts[0]
+    assert "with '[X] is governed from [Y]' now" in starts[0]
+    assert (resumed.report.rounds, "governed" in " ".join(resumed.answers_frame()["prompt"])) == (2, False)
+    # A new run has the new ones.
+    new_run = kgprobe.run_rounds(example_graph, tiny, name="new", rounds=1, relations=["P36"], **OPTIONS)
+    assert new_run.answers_frame()["prompt"].str.contains("governed").all()
+    old = Relation("P36", capital["label"], clozes=tuple(capital["clozes"]), **templates)
+    load(example_graph, WrittenSource([], [], [old], fingerprint="old templates"))
+    for name in ("old", "new"):
         kgprobe.delete(name, example_graph)
 
 
