@@ -110,7 +110,7 @@ def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
     """Open the graph of ``--graph``, or the default graph if that starts no server; else yield None."""
     from kgprobe.servers.opening import is_running
 
-    is_given = click.get_current_context().get_parameter_source("graph") is ParameterSource.COMMANDLINE
+    is_given = _is_graph_given()
     if not is_given and not is_running(graph):
         yield None
         return
@@ -124,6 +124,10 @@ def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
         return
     with connection:
         yield connection
+
+
+def _is_graph_given() -> bool:
+    return click.get_current_context().get_parameter_source("graph") is ParameterSource.COMMANDLINE
 
 
 _kind_option = cloup.option(
@@ -291,7 +295,7 @@ def _found(
     Raises:
         UnknownNameError: no such result, also not among the runs of the graph.
     """
-    from kgprobe.api.stored import find, needs_graph, newest
+    from kgprobe.api.stored import find, inverse_folder, needs_graph, newest
     from kgprobe.servers.opening import check_exists
 
     kinds = [] if kind is None else [kind]
@@ -301,6 +305,8 @@ def _found(
         entries = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
     except UnknownNameError as error:
         missing = error
+    if not _is_graph_given() and (folder := inverse_folder(entries)) is not None:
+        graph = str(folder)
     needed = any(each.kind.name in _IN_GRAPH for each in entries) if deleted else any(map(needs_graph, entries))
     if missing is not None or needed:
         try:
