@@ -312,7 +312,7 @@ KINDS: Mapping[str, Kind] = {
     for kind in (
         Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, "finding.html", open_measurement),
         Kind(RUN, "runs", _is_run, _run, "finding.html", _open_run),
-        Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "", _open_labels, has_parts=True),
+        Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "labels.html", _open_labels, has_parts=True),
         Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _open_judge),
         Kind(JUDGED_GRAPH, "judged", _setting("shards"), _judged_graph, "", _open_judged_graph),
         Kind(

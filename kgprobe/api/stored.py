@@ -33,6 +33,7 @@ from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.files import folder_size, home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import list_runs
+from kgprobe.graph.state import graph_name
 from kgprobe.models.spec_forms import absolute_spec, is_spec, model_name
 from kgprobe.results.listing import ListedResult, ResultList
 from kgprobe.results.measurement import Measurement, Run
@@ -355,6 +356,17 @@ def needs_graph(entry: Found) -> bool:
     if entry.kind.name == MEASUREMENT:
         return "dataset" not in read_settings(entry.folder)
     return entry.kind.name == RUN
+
+
+def inverse_folder(entries: Sequence[Found]) -> Path | None:
+    """Return the folder of the inverse graph that measurements asked; None if they asked several or other graphs."""
+    folders = set()
+    for entry in entries:
+        settings = read_settings(entry.folder) if entry.kind.name == MEASUREMENT else {}
+        original = graph_name(settings["reversed_of"])[0] if settings.get("reversed") else ""
+        candidates = [path for path in (home() / "reversed").glob(f"{original}-*") if path.is_dir()] if original else []
+        folders.add(candidates[0] if len(candidates) == 1 else None)
+    return folders.pop() if len(folders) == 1 else None
 
 
 def link_dataset(folder: Path) -> None:

@@ -22,7 +22,7 @@ from kgprobe.cli.options import (
     open_graph,
     year_relation_option,
 )
-from kgprobe.cli.rendering import open_in_browser, render, render_rows, show_notes, show_tables
+from kgprobe.cli.rendering import console, open_in_browser, render, render_rows, show_notes, show_tables
 from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
@@ -94,16 +94,15 @@ def results(kinds: tuple[str, ...], in_browser: bool, graph: str | None, as_json
 
 def _print_listed(row: "ListedResult") -> None:
     """Print a result in two lines: its name and origin, and its headline."""
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
     *about, headline = row.cells().values()
     kind, name, *origin = map(visible, about)
-    console = Console()
-    console.print(Text.assemble((name, "bold"), f"  {' · '.join(filter(None, [kind, *origin]))}"))
+    screen = console()
+    screen.print(Text.assemble((name, "bold"), f"  {' · '.join(filter(None, [kind, *origin]))}"))
     if headline:
-        console.print(Padding(Text(visible(headline)), (0, 0, 0, 4), expand=False))
+        screen.print(Padding(Text(visible(headline)), (0, 0, 0, 4), expand=False))
 
 
 @contextmanager
@@ -111,7 +110,7 @@ def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
     """Open the graph of ``--graph``, or the default graph if that starts no server; else yield None."""
     from kgprobe.servers.opening import is_running
 
-    is_given = click.get_current_context().get_parameter_source("graph") is ParameterSource.COMMANDLINE
+    is_given = _is_graph_given()
     if not is_given and not is_running(graph):
         yield None
         return
@@ -125,6 +124,10 @@ def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
         return
     with connection:
         yield connection
+
+
+def _is_graph_given() -> bool:
+    return click.get_current_context().get_parameter_source("graph") is ParameterSource.COMMANDLINE
 
 
 _kind_option = cloup.option(
@@ -292,7 +295,7 @@ def _found(
     Raises:
         UnknownNameError: no such result, also not among the runs of the graph.
     """
-    from kgprobe.api.stored import find, needs_graph, newest
+    from kgprobe.api.stored import find, inverse_folder, needs_graph, newest
     from kgprobe.servers.opening import check_exists
 
     kinds = [] if kind is None else [kind]
@@ -302,6 +305,8 @@ def _found(
         entries = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
     except UnknownNameError as error:
         missing = error
+    if not _is_graph_given() and (folder := inverse_folder(entries)) is not None:
+        graph = str(folder)
     needed = any(each.kind.name in _IN_GRAPH for each in entries) if deleted else any(map(needs_graph, entries))
     if missing is not None or needed:
         try:
@@ -355,7 +360,7 @@ def _show_one(
         page = print_run(result, as_json, graph, full)
     else:
         files = [] if csv is None else [csv]
-        page = result.page() if isinstance(result, OpenedFiles) else None
+        page = result.page() if isinstance(result, (Labels, OpenedFiles)) else None
         keys = () if isinstance(result, OpenedFiles) and not full else None
         render(result, as_json, page, keys=keys, files=files, lined=False)
     if in_browser:

@@ -78,6 +78,8 @@ def dotted_map(facts: pd.DataFrame) -> DottedMap:
     names = dict(zip(facts["relation"], facts["relation_label"], strict=True))
     labels = dict(zip(ends["entity"], ends["label"], strict=True))
     cells = ends.groupby(["relation", "entity"])["never"].agg(["size", "mean"])
+    # A relation without facts of these entities has no row.
+    rows = [relation for relation in rows if relation in set(ends["relation"])]
     dots = [
         Dot(rows.index(relation), columns.index(entity), int(size), int(size) / int(totals[entity]), float(mean))
         for (relation, entity), size, mean in cells.itertuples()

@@ -36,6 +36,7 @@ class Section:
         short: its name in the table of contents; empty for its title.
         of: label of its result; empty if it has several.
         listed: True if it is in the table of contents.
+        folded: True to show only its heading until the reader opens it.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Section:
     short: str = ""
     of: str = ""
     listed: bool = True
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,21 @@ def render_page(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
+def cut_names(names: Sequence[str], most: int) -> list[str]:
+    """Return names of at most so many characters; those that would be cut alike lose their middle, and differ.
+
+    >>> cut_names(["Organisation of States", "Organisation of Cities", "Paris"], 12)
+    ['Organi…tates', 'Organi…ities', 'Paris']
+    """
+    shown_names = list(map(visible, names))
+    ends = [name if len(name) <= most else f"{name[: most - 1]}…" for name in shown_names]
+    half = (most - 1) // 2
+    cut = []
+    for name, end in zip(shown_names, ends, strict=True):
+        cut.append(end if ends.count(end) == 1 or len(name) <= most else f"{name[: most - 1 - half]}…{name[-half:]}")
+    return cut
+
+
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
@@ -142,7 +159,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "shown": shown, "percent": str, "share": percent_text}
+    environment.filters |= {"cut": cut_names, "visible": visible, "shown": shown, "percent": str, "share": percent_text}
     # Only the first letter of a heading is capitalized, so that names of models stay.
     environment.filters["headed"] = lambda name: name[:1].upper() + name[1:]
     environment.globals.update(

@@ -94,9 +94,10 @@ class FactList(Result):
             surely = sum(BeliefWord(fact.belief).is_sure for fact in self.facts)
             are.append(f"{'known' if self.is_known else 'unknown'}, {surely:,} of them surely")
         facts = counted(self.asked, "asked fact")
-        return (
-            f"{self.name}: {len(self.facts):,} of {facts} are {' and '.join(are)}." if are else f"{self.name}: {facts}."
-        )
+        if not are:
+            return f"{self.name}: {facts}."
+        verb = "is" if len(self.facts) == 1 else "are"
+        return f"{self.name}: {len(self.facts):,} of {facts} {verb} {' and '.join(are)}."
 
 
 def make_fact_list(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
-from kgprobe.results.result import Result
+from kgprobe.results.result import SHOWN_FACTS, Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
@@ -205,8 +205,10 @@ class Finding(Result):
         """Return the rates over the graph, without predictions: a page shows one number for one thing."""
         tables = []
         for table in () if self.over_graph is None else self.over_graph.tables():
-            rows = [{name: cell for name, cell in row.items() if name != "expected"} for row in table.rows]
-            tables.append(replace(table, rows=rows))
+            columns = [name for name in table.columns if name != "expected"]
+            tables.append(
+                replace(table, rows=[dict(zip(columns, map(row.get, columns), strict=True)) for row in table.rows])
+            )
         return tables
 
     def group_tables(self) -> list[Table]:
@@ -233,7 +235,7 @@ class Finding(Result):
     def _without_estimate(self) -> Iterator[Grouping[GroupRates]]:
         """Yield the groupings of asked facts with their groups that have no rate over the graph."""
         estimated: Sequence[Grouping[Any]] = () if self.over_graph is None else self.over_graph.groupings
-        ids = {grouping.by: {group.group for group in grouping.groups} for grouping in estimated}
+        ids = {grouping.by: set(map(attrgetter("group"), grouping.groups)) for grouping in estimated}
         for grouping in self.groupings:
             # Thirds and decades of the asked facts are others than those of the graph.
             if grouping.by in ids and grouping.by in _OWN_BOUNDS:
@@ -330,7 +332,7 @@ def make_finding(
     *,
     over_graph: GraphRates | None = None,
     year_relation: str | None = None,
-    shown: int = 20,
+    shown: int = SHOWN_FACTS,
 ) -> Finding:
     """Return the finding of a run, or of a measurement, in which beliefs follow from each fact's own answers.
 

@@ -199,7 +199,13 @@ def result_sections(finding: Finding) -> list[Section]:
         if reasons:
             sections.append(Section("reasons", title, {"reasons": reasons}))
     sections = [section for section in sections if section.kind != "table" or section.values["table"].rows]
-    return [replace(section, of=finding.label or finding.about.name) for section in sections]
+    sections = [replace(section, of=finding.label or finding.about.name) for section in sections]
+    # Unknown facts, the main figures and the first rates are open, the rest is folded.
+    figures = next(place for place, section in enumerate(sections) if section.kind == "cards")
+    return [
+        replace(section, folded=bool(section.title) and place not in {0, figures, figures + 1})
+        for place, section in enumerate(sections)
+    ]
 
 
 def _believed(finding: Finding, surely: BeliefWord, leans: BeliefWord) -> Iterator[Section]:
@@ -240,7 +246,7 @@ def _knowledge(finding: Finding) -> Section:
         "cards",
         title + (" backwards" if finding.about.reversed else ""),
         {"cards": cards},
-        [scope_sentence(finding), *_caveat(finding), *finding.about.notes],
+        [scope_sentence(finding), *(() if over_graph else _caveat(finding)), *finding.about.notes],
         short=title,
     )
 
@@ -251,12 +257,12 @@ def _share_card(share: Share, says: str) -> Card:
 
 
 def _groups(finding: Finding) -> Iterator[Section]:
-    """Yield years, relations at entities, and rates of the asked facts by groups without a rate over the graph."""
-    yield from _years(finding)
+    """Yield rates of the asked facts by groups without a rate over the graph, years, and relations at entities."""
     for table in finding.group_tables():
         by = table.key.removeprefix("by_")
         notes = [_BY[by], *table.notes] if by in _BY else table.notes
         yield replace(table_section(replace(table, notes=notes)), short=table.title)
+    yield from _years(finding)
     yield from _dots(finding)
 
 
@@ -335,7 +341,7 @@ def write_results_page(
     packed = pack_facts({label: result_facts(finding) for label, finding in labels.items()})
     origins = {f"Settings of {label}": _origin_lines(finding) for label, finding in labels.items()}
     has_matrix = any(section.kind == "matrix" for section in sections)
-    listed = Section("asked", "Every asked fact", notes=packed.notes)
+    listed = Section("asked", "Every asked fact", notes=packed.notes, folded=True)
     sections = [
         *sections,
         *([] if has_matrix else [listed]),

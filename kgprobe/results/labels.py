@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,10 @@ from kgprobe.sanitize import counted, spreadsheet_cell
 from kgprobe.stats.proportions import Percent, Share, share
 from kgprobe.tables import Heading, ResultRow, Table, flat_fields, more_note, row_dicts, row_table
 
+PAGE = "labels.html"
+
+# Tables on the page that are not folded.
+_OPEN_TABLES = 3
 # Relations in a table that people read.
 _SHOWN_RELATIONS = 20
 _ON_PREDICTED = (
@@ -140,6 +144,23 @@ class Labels(Result):
             "calibration": None if calibration is None else asdict(calibration),
             "notes": list(self.notes),
         }
+
+    def page(self) -> Path:
+        """Write a page next to the table, and return its path.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        from kgprobe.report.page import settings_section, table_section, write_page
+
+        sections = []
+        for place, table in enumerate(self.tables()):
+            sections.append(replace(table_section(table), folded=place >= _OPEN_TABLES))
+        title = (
+            f"Labels of {counted(self.asked_facts + self.predicted_facts, 'fact')} by {model_name(self.table.model)}"
+        )
+        lead = [*self.summary().splitlines()[:-1], *self.notes]
+        return write_page(self.folder / PAGE, title, lead, [*sections, settings_section(self.table.config)])
 
     def _predicted(self) -> str:
         if not self.predicted_facts:

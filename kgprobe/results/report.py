@@ -46,6 +46,8 @@ PAGE = "report.html"
 ABOUT = "report.json"
 # Results in a title.
 _IN_TITLE = 2
+# Number of tables on several results together that are not folded.
+_OPEN_TABLES = 1
 # Suspects that a report lists.
 _SUSPECTS = 25
 # Maximum length of a folder's name, in characters.
@@ -226,13 +228,18 @@ class _Draft:
             matrix_section({finding.label: finding.facts for finding in findings}),
             Section("text", "In words", {"paragraphs": paragraphs}),
             *map_sections(findings),
-            *self.sections,
+            *(
+                replace(section, folded=place >= _OPEN_TABLES and section.kind == "table" and bool(section.title))
+                for place, section in enumerate(self.sections)
+            ),
         ]
         for result in findings:
             for place, section in enumerate(result_sections(result)):
                 # The table of contents names each result once.
                 title = section.title and f"{result.label}: {section.title}"
-                self.sections.append(replace(section, title=title, short=result.label, listed=not place))
+                self.sections.append(
+                    replace(section, title=title, short=result.label, listed=not place, folded=bool(title))
+                )
 
     def add_judged_graph(self, judged: JudgedGraph) -> None:
         """Add a judged graph."""

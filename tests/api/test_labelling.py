@@ -141,6 +141,10 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
     for fact, row in rows.items():
         counts = tuple(map(str, row.answers.get("distractors", ("", ""))))
         assert (written[fact]["distractors_right"], written[fact]["distractors_answers"]) == counts
+    page = labels.page().read_text(encoding="utf-8")
+    assert f"<h1>Labels of {len(rows):,} facts by " in page
+    assert all(f"{table.title}</h2>" in page for table in labels.tables())
+    assert kgprobe.list_results(kinds=["label table"]).results[0].page == labels.folder / "labels.html"
 
 
 @pytest.mark.slow

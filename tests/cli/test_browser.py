@@ -121,7 +121,7 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
                 starts = [caption.removesuffix("…") for caption in captions]
                 assert all(any(text.startswith(start) for text in whole) for start in starts)
                 nodes = " ".join(" ".join(picture.locator("g.node text").all_text_contents()).split())
-                assert "onerror" in nodes.replace(" ", "")
+                assert "onerr" in nodes.replace(" ", "")
                 # Colours of the shares of unknown facts have precedence over that of the type.
                 fills = picture.locator("g.node circle.b-outline").evaluate_all(
                     "all => all.map(c => c.getAttribute('fill'))"

@@ -23,6 +23,8 @@ def test_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
         assert "-backwards-" in found["page"]
         # It was there already.
         assert "Reversed:" not in asked.stderr
+        name = Path(found["page"]).parent.name
+        assert f"{name}: 2 asked facts." in succeed("show", name, "--known", "--unknown", **home).stdout
         run_found = printed(
             "rounds",
             "run",

@@ -283,6 +283,33 @@ def test_map_opens_zooms_and_keeps_labels_apart(browser: "Browser", page_of_both
         assert seen.complaints == []
 
 
+# Parts of a page that a reader cannot see whole, with all details open: tables that scroll, and texts of drawings.
+CUT = """() => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+    const cut = [...document.querySelectorAll(".scroll")].filter((one) => one.scrollWidth > one.clientWidth + 1);
+    for (const text of document.querySelectorAll("svg text")) {
+        const [inner, outer] = [text, text.ownerSVGElement].map((one) => one.getBoundingClientRect());
+        const sides = [outer.left - inner.left, inner.right - outer.right, outer.top - inner.top];
+        if (Math.max(...sides) > 1) cut.push(text);
+    }
+    return cut.map((one) => one.ariaLabel || one.textContent);
+}"""
+
+
+def test_page_is_short_and_cuts_nothing(browser: "Browser", one: Finding, page_of_both: Path, tmp_path: Path) -> None:
+    long = "Organisation for Economic Co-operation and Development in "
+    columns = {name: [f"{long}{label}" for label in one.facts[name]] for name in ("object_label", "relation_label")}
+    found = replace(one, facts=one.facts.assign(**columns))
+    for path in (write_finding_page(tmp_path / "one.html", found), page_of_both):
+        with looking_at(browser, path, 1300) as seen:
+            assert seen.page.evaluate("document.documentElement.scrollHeight") <= 6_000
+            assert seen.page.evaluate(CUT) == []
+            names = seen.page.locator("svg.drawn text").all_text_contents()
+            assert len(set(names)) == len(names)
+            seen.page.click(".rail a >> nth=-2")
+            assert seen.complaints == []
+
+
 def test_printed_page_has_all_rows(browser: "Browser", page_of_both: Path) -> None:
     with looking_at(browser, page_of_both) as seen:
         seen.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")

@@ -185,8 +185,8 @@ def test_intervals_of_a_page_are_where_they_say(finding: Finding, tmp_path: Path
     write_finding_page(tmp_path / "finding.html", finding)
     page = Page((tmp_path / "finding.html").read_text(encoding="utf-8"))
     drawings = [index for index, (tag, its) in enumerate(page.tags) if tag == "svg" and its.get("class") == "interval"]
-    # Two rates of four groups, and two of those heard; a share of the probe's tables, three facts.
-    assert len(drawings) == 2 * 4 + 3 + 1 + 3
+    # The first rate of four groups; a share of the probe's tables, three facts.
+    assert len(drawings) == 4 + 1 + 3
     last = page.tags[drawings[-1] :]
     assert last[0][1]["aria-label"] == "0.40, from 0.10 to 0.75"
     band = next(attributes for tag, attributes in last if tag == "rect")

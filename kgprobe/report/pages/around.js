@@ -183,10 +183,12 @@ function drawNames(rows, boxes) {
     names.push(label(boxes, fitted(arrow(spokes[0].group), 150), places, { class: "relation-name" }));
   }
   const spokes = rows.flat().sort((one, other) => Boolean(other.hub) - Boolean(one.hub));
+  const entities = [...new Set(spokes.filter((spoke) => !spoke.hub).map((spoke) => spoke.other))];
+  const entityNames = fittedApart(entities.map(nameOf), 150);
   for (const spoke of spokes) {
     const name = spoke.hub
       ? fitted(spokeName(spoke).replace(/ \(.*\),/, ","), 260)
-      : fitted(nameOf(spoke.other), 150);
+      : entityNames[entities.indexOf(spoke.other)];
     names.push(label(boxes, name, placesAround(onScreen(spoke), radiusOf(spoke), Math.cos(spoke.angle) >= 0)));
   }
   return names.filter((name) => name !== null);

@@ -15,6 +15,26 @@ function followSections() {
   );
   for (const section of document.querySelectorAll("section[id]")) observer.observe(section);
 }
+// A link to a folded section opens it; paper shows all of them.
+function openFolded() {
+  const open = () => {
+    const part = location.hash && document.getElementById(location.hash.slice(1));
+    const folded = part && part.querySelector(":scope > details.folded");
+    if (folded) folded.open = true;
+  };
+  for (const link of document.querySelectorAll(".rail a")) link.addEventListener("click", () => setTimeout(open));
+  window.addEventListener("hashchange", open);
+  open();
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details.folded:not([open])")];
+    for (const folded of closed) folded.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const folded of closed) folded.open = false;
+  });
+}
+openFolded();
 (async () => {
   try {
     await unpackFacts();

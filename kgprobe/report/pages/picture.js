@@ -16,6 +16,17 @@ function fitted(name, width) {
   while (letters.length && widthOf(`${letters.join("")}…`) > width) letters.pop();
   return `${letters.join("")}…`;
 }
+// The names of different things, cut to a width; those that would be cut alike lose their middle, and differ.
+function fittedApart(names, width) {
+  const cut = names.map((name) => fitted(name, width));
+  return cut.map((end, place) => {
+    const name = names[place];
+    if (end === name || cut.filter((other) => other === end).length === 1) return end;
+    const half = Math.floor(([...end].length - 1) / 2);
+    if (half < 1) return end;
+    return `${[...name].slice(0, half).join("")}…${[...name].slice(-half).join("")}`;
+  });
+}
 const onScreen = ({ x, y }) => ({
   x: (x - stage.view.x) * stage.view.scale,
   y: (y - stage.view.y) * stage.view.scale,

@@ -77,6 +77,11 @@ function drawLinks(links, result) {
     rights = placeTypes(links, "to", height);
   const most = Math.max(...links.map((link) => link.facts));
   const room = width * stage.view.scale;
+  const relations = [...new Set(links.map((link) => link.relation))];
+  // A narrow picture has no room for numbers of asked facts: a pointer and the table have them.
+  const shown = room < 600 ? ({ known }) => (known === null ? "–" : percent(1000 * known)) : shareOf;
+  const widest = Math.max(...links.map((link) => widthOf(` ${shown(link)}`)));
+  const relationNames = fittedApart(relations.map(text), 0.32 * room - widest);
   const parts = links.map((link) => {
     const name = `${linkName(link)}: ${counted(link.facts, "fact")}, ${grouped(link.asked)} asked, known: ${shareOf(link)}`;
     const part = activated({ class: "link" }, name, () => openLink(link, result));
@@ -88,8 +93,8 @@ function drawLinks(links, result) {
       }),
     );
     const middle = onScreen({ x: width / 2, y: link.y });
-    const share = ` ${shareOf(link)}`;
-    const relation = fitted(text(link.relation), 0.32 * room - widthOf(share));
+    const share = ` ${shown(link)}`;
+    const relation = relationNames[relations.indexOf(link.relation)];
     // A plate behind the text, which would be hard to read on its line.
     const wide = widthOf(relation + share) + 10;
     part.append(
@@ -105,16 +110,17 @@ function drawLinks(links, result) {
   const ends = [
     [lefts, xs[0] - 6, "end"],
     [rights, xs[3] + 6, "start"],
-  ].flatMap(([types, x, anchor]) =>
-    [...types].map(([type, y]) => {
+  ].flatMap(([types, x, anchor]) => {
+    const names = fittedApart([...types.keys()].map(text), (0.2 * room - 6) / BOLD);
+    return [...types.values()].map((y, number) => {
       const place = onScreen({ x, y });
       return svgElement(
         "text",
         { x: place.x, y: place.y + 4, "text-anchor": anchor, class: "type", "aria-hidden": "true" },
-        fitted(text(type), (0.2 * room - 6) / BOLD),
+        names[number],
       );
-    }),
-  );
+    });
+  });
   at("map").replaceChildren(...parts, ...ends);
 }
 function showTypes(result) {
