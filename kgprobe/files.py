@@ -31,7 +31,8 @@ CONFIG_FILE = "kgprobe.toml"
 _FULL_BYTES = 32 * 2**20
 # Bytes that are digested at once.
 _BLOCK = 2**20
-_UNUSABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_UNUSABLE = (*_FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG)
 # Parts of the names of unfinished files: the machine, and a number within this process.
 _NODE = re.sub(r"[^A-Za-z0-9-]+", "_", platform.node())[:40] or "here"
 _numbers = count()
@@ -108,6 +109,15 @@ def read_json(path: Path, form: type[T], remedy: str) -> T:
 
 
 @contextmanager
+def naming_place(path: Path) -> Iterator[None]:
+    """Raise KgprobeError with the place and the remedy if a file or folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise KgprobeError(_why(path, error, "written")) from error
+
+
+@contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """Yield the path of an unfinished file that replaces ``path`` atomically at the end, unless an error occurs.
 
@@ -122,14 +132,13 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
     """
     unfinished = _unfinished(path)
     try:
-        _delete_leftovers(path)
-        yield unfinished
-        if durable:
-            with open(unfinished, "rb") as file:
-                os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise KgprobeError(_why(path, error, "written")) from error
+        with naming_place(path):
+            _delete_leftovers(path)
+            yield unfinished
+            if durable:
+                with open(unfinished, "rb") as file:
+                    os.fsync(file.fileno())
+            os.replace(unfinished, path)
     finally:
         # On a read-only disk this fails even without a file, and would hide the message above.
         with suppress(OSError):
@@ -152,14 +161,13 @@ def appearing(folder: Path) -> Iterator[Path]:
     while unfinished.exists():
         unfinished = _unfinished(folder)
     try:
-        _delete_leftovers(folder)
-        unfinished.mkdir()
-        yield unfinished
-        if folder.is_dir():
-            folder.rmdir()
-        os.rename(unfinished, folder)
-    except OSError as error:
-        raise KgprobeError(_why(folder, error, "written")) from error
+        with naming_place(folder):
+            _delete_leftovers(folder)
+            unfinished.mkdir()
+            yield unfinished
+            if folder.is_dir():
+                folder.rmdir()
+            os.rename(unfinished, folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -191,15 +199,17 @@ def sha256_of(path: Path) -> str:
 
 def place_is_unusable(error: OSError) -> str | None:
     """Return a sentence for the user if a disk or folder cannot be written, None for other errors."""
-    if error.errno not in _UNUSABLE or not isinstance(error.filename, str):
+    if isinstance(error.filename, str):
+        return _why(Path(error.filename), error, "used") if error.errno in _UNUSABLE else None
+    if error.errno not in _FULL:
         return None
-    return _why(Path(error.filename), error, "used")
+    return disk_is_full(home()) or f"A disk is full: {error.strerror or error}. Free some space and continue."
 
 
 def _why(path: Path, error: OSError, verb: str) -> str:
     if error.errno == errno.ENAMETOOLONG:
         return f"{path} cannot be {verb}: its name is too long. Choose a shorter one."
-    full = disk_is_full(path.parent) if error.errno in (errno.ENOSPC, errno.EDQUOT) else None
+    full = disk_is_full(path.parent) if error.errno in _FULL else None
     return full or f"{path} cannot be {verb}: {error.strerror or error}.{_elsewhere(path)}"
 
 

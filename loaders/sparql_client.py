@@ -116,6 +116,13 @@ class SparqlClient:
         Raises:
             ArgumentError: the endpoint is not an address, or the contact is invalid in a header.
         """
+        if "@" in self.endpoint:
+            host = self.endpoint.rpartition("@")[2].partition("/")[0]
+            raise ArgumentError(
+                "endpoint",
+                f"contains a user or a password before {host!r}, which messages would show. Give an endpoint that needs"
+                " none.",
+            )
         try:
             address = httpx2.URL(self.endpoint)
         except httpx2.InvalidURL:

@@ -397,7 +397,8 @@ def _duration(seconds: float) -> str:
 @click.option(
     "--engine",
     type=Choice(list(ENGINES)),
-    help="Engine of the copy, for a folder.  [default: the other engine than the source's]",
+    help="Engine of the copy, for a folder; neo4j is downloaded if needed.  [default: the other engine than the"
+    " source's, if it is on this machine]",
 )
 @on_graph
 def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> None:
@@ -430,6 +431,7 @@ def _target(output: str, engine: str | None, source: "Graph") -> "Graph":
     from kgprobe.graph.client import Graph
     from kgprobe.graph.endpoint import endpoint_of, is_address
     from kgprobe.servers import opening
+    from kgprobe.servers.neo4j_engine import missing_download
 
     if is_address(output):
         if engine is not None:
@@ -440,6 +442,12 @@ def _target(output: str, engine: str | None, source: "Graph") -> "Graph":
         raise ArgumentError("output", "is the graph itself; name another folder or server.")
     if folder.engine is None and engine is None:
         engine = "neo4j" if "ArcadeDB" in source.server else "arcadedb"
+        megabytes = missing_download() if engine == "neo4j" else None
+        if megabytes is not None:
+            raise KgprobeError(
+                f"The copy would be for Neo4j, which is not on this machine. `engine` neo4j downloads it (about"
+                f" {megabytes} MB, from Maven Central); `engine` arcadedb copies into the embedded engine."
+            )
     return opening.open_graph(folder.path, engine=engine)
 
 

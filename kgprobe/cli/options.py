@@ -37,7 +37,8 @@ _LOCAL = "kgprobe.local"
 _RAY = "kgprobe.ray"
 
 _LOCAL_SPECS = (
-    "demo, hf:NAME of the Hugging Face hub, hf:./folder, hf:./file.gguf, or hf:BASE+ADAPTER with a name or folder each"
+    "demo, hf:NAME of the Hugging Face hub, hf:./folder, hf:./file.gguf, or hf:BASE+ADAPTER (demo+ADAPTER) with a name"
+    " or folder each"
 )
 SCORES = f"{_LOCAL_SPECS}; or vllm:NAME, computed by vLLM."
 BEHIND_API = f"{_LOCAL_SPECS}; vllm:NAME, computed by vLLM; also openai:NAME, or openai:NAME@URL of a server."

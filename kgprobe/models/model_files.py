@@ -18,7 +18,9 @@ from kgprobe.models.demo import demo_model_folder, demo_revision
 from kgprobe.models.spec_forms import (
     ADAPTER_CONFIG,
     CONFIG,
+    DEMO,
     GGUF,
+    TUNED_DEMO,
     can_be_on_hub,
     check_local,
     is_local,
@@ -101,8 +103,13 @@ def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
     check_local(spec, revision)
     if is_vllm(spec):
         raise KgprobeError(f"{spec} is computed by vLLM; this needs a model that kgprobe computes itself.")
-    if spec == "demo":
+    if spec == DEMO:
         return ModelFiles(demo_model_folder(), demo_revision())
+    if spec.startswith(TUNED_DEMO):
+        name = spec.removeprefix(TUNED_DEMO)
+        with _explaining(spec):
+            adapter_files = _adapter_files(spec, name, _find(spec, name, None))
+        return _with_adapter(ModelFiles(demo_model_folder(), demo_revision()), adapter_files)
     base, adapter = split_adapter(spec.removeprefix("hf:"))
     with _explaining(spec):
         if adapter is None:

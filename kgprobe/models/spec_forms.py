@@ -15,9 +15,10 @@ from kgprobe.options import option
 # Specs of models with weights, for messages.
 SPECS = (
     "demo, hf:OWNER/NAME (a model of the Hugging Face hub), hf:./FOLDER (a model's folder), hf:./FILE.gguf,"
-    " hf:BASE+ADAPTER (a model with a peft adapter, each a name or a folder) or vllm:NAME,OPTION=VALUE,… (computed by"
-    " vLLM)"
+    " hf:BASE+ADAPTER or demo+ADAPTER (a model with a peft adapter, each a name or a folder)"
 )
+# The demo model, alone and before an adapter.
+DEMO, TUNED_DEMO = "demo", "demo+"
 # Files that make a folder a model, or an adapter.
 CONFIG, ADAPTER_CONFIG = "config.json", "adapter_config.json"
 GGUF = ".gguf"
@@ -34,6 +35,8 @@ def absolute_spec(spec: str) -> str:
     if is_vllm(spec):
         name, comma, options = spec.removeprefix(VLLM).partition(",")
         return f"{VLLM}{absolute_spec(f'hf:{name}').removeprefix('hf:')}{comma}{options}"
+    if spec.startswith(TUNED_DEMO):
+        return f"{TUNED_DEMO}{_absolute(spec.removeprefix(TUNED_DEMO))}"
     name = spec.removeprefix("hf:")
     if name == spec or not name:
         return spec
@@ -124,11 +127,11 @@ def is_api(spec: str) -> bool:
 def is_spec(name: str) -> bool:
     """Return True for a model's spec, False for the name of a result; ``demo`` can be both.
 
-    >>> is_spec("hf:gpt2"), is_spec("openai:gpt-4o"), is_spec("gpt2-capitals"), is_spec("demo")
-    (True, True, False, False)
+    >>> is_spec("hf:gpt2"), is_spec("openai:gpt-4o"), is_spec("gpt2-capitals"), is_spec("demo"), is_spec("demo+./tuned")
+    (True, True, False, False, True)
     """
     kind, _, rest = name.partition(":")
-    return kind in ("hf", "vllm", "openai") and rest != ""
+    return (kind in ("hf", "vllm", "openai") and rest != "") or name.startswith(TUNED_DEMO)
 
 
 def is_vllm(spec: str) -> bool:
@@ -158,7 +161,7 @@ def short_name(spec: str) -> str:
     bare = re.sub(r"@.*", "", spec.removeprefix("openai:"))
     if is_vllm(spec):
         bare = f"hf:{parse_spec(spec).name}"
-    if bare.startswith("hf:"):
+    if bare.startswith(("hf:", TUNED_DEMO)):
         bare = _last_parts(bare)
     return (re.sub(r"[^A-Za-z0-9]+", "-", bare).strip("-").lower() or "model")[:40]
 
@@ -170,11 +173,11 @@ def model_name(spec: str) -> str:
     ('Gemma 3 270M', 'EleutherAI/pythia-160m', 'tuned')
     >>> model_name("hf:EleutherAI/pythia-160m+/adapters/tuned")
     'EleutherAI/pythia-160m+tuned'
-    >>> model_name("openai:gpt-4o@http://host:8000/v1")
-    'gpt-4o'
+    >>> model_name("openai:gpt-4o@http://host:8000/v1"), model_name("demo+/adapters/tuned")
+    ('gpt-4o', 'Gemma 3 270M+tuned')
     """
-    if spec == "demo":
-        return "Gemma 3 270M"
+    if spec == DEMO or spec.startswith(TUNED_DEMO):
+        return f"Gemma 3 270M{_last_parts(spec).removeprefix(DEMO)}"
     if is_api(spec):
         return spec.removeprefix("openai:").partition("@")[0]
     return _last_parts(f"hf:{parse_spec(spec).name}" if is_vllm(spec) else spec)
@@ -184,7 +187,7 @@ def model_names(specs: Sequence[str]) -> list[str]:
     """Return common names of models, which differ where the specs do: with the folder above, or else the whole spec.
 
     >>> model_names(["hf:/a/model", "hf:/b/model", "hf:/b/model+/tuned", "hf:gpt2", "vllm:gpt2"])
-    ['a/model', 'b/model', 'model+tuned', 'hf:gpt2', 'vllm:gpt2']
+    ['a/model', 'b/model', 'model+tuned', 'gpt2', 'vllm:gpt2']
     """
     forms = {spec: (model_name(spec), _last_parts(spec, 2), spec) for spec in specs}
     columns = [list(column) for column in zip(*forms.values(), strict=True)]
@@ -203,7 +206,7 @@ def _last_parts(spec: str, count: int = 1) -> str:
 def _name_in_vllm(spec: str) -> str:
     """Return the repository or folder in a spec of vLLM; raise if it is the demo model."""
     name = parse_spec(spec).name
-    if name == "demo":
+    if name == DEMO:
         raise UnknownNameError(f"{spec}: vLLM does not compute the demo model; use --model demo without vLLM.")
     return name
 
@@ -215,6 +218,14 @@ def _check_parts(spec: str, name: str) -> tuple[str, str | None]:
         missing = "adapter after" if base else "model before"
         raise UnknownNameError(f"{spec} names no {missing} the plus sign; expected hf:BASE+ADAPTER.")
     return base, adapter
+
+
+def _meant(spec: str) -> str:
+    """Return a phrase with the spec that was meant, for a hub name, folder or file without the prefix; else nothing."""
+    base, adapter = split_adapter(spec)
+    is_kind = spec in ("hf", "vllm", "openai") or ":" in base
+    is_model = is_local(base) or (not is_kind and can_be_on_hub(base))
+    return f" (did you mean hf:{spec}?)" if is_model and adapter != "" else ""
 
 
 def check_local(spec: str, revision: str | None = None) -> None:
@@ -234,12 +245,14 @@ def check_local(spec: str, revision: str | None = None) -> None:
         raise no_weights(spec)
     if is_vllm(spec):
         name = _name_in_vllm(spec)
-    if spec != "demo" and (kind not in ("hf", "vllm") or not name):
+    if spec.startswith(TUNED_DEMO):
+        name = spec
+    elif spec != DEMO and (kind not in ("hf", "vllm") or not name):
         raise UnknownNameError(
-            f"There is no model {spec!r}; use one of: {SPECS}. For generated answers, also openai:NAME and"
-            " openai:NAME@URL."
+            f"There is no model {spec!r}{_meant(spec)}; use one of: {SPECS}, or vllm:NAME,OPTION=VALUE,… (computed by"
+            " vLLM). For generated answers, also openai:NAME and openai:NAME@URL."
         )
-    base, adapter = _check_parts(spec, name) if kind == "hf" else (name, None)
+    base, adapter = _check_parts(spec, name) if kind == "hf" or name == spec else (name, None)
     is_on_hub = kind in ("hf", "vllm") and not is_local(base)
     if revision is not None and not is_on_hub:
         place = spec if adapter is None else f"the base {base} of {spec}"

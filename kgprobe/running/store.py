@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from kgprobe.errors import KgprobeError
-from kgprobe.files import UNREADABLE_JSON, owner_only
+from kgprobe.files import UNREADABLE_JSON, naming_place, owner_only
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
 
@@ -84,16 +84,16 @@ class OutcomeStore:
             KgprobeError: the file cannot be written.
         """
         self.path = folder / FILE
-        try:
+        with naming_place(self.path):
             self._file: BinaryIO = open(self.path, "ab+", opener=owner_only)  # noqa: SIM115 - closed by __exit__
-        except OSError as error:
-            raise KgprobeError(f"{self.path} cannot be written: {error.strerror}.") from error
 
     def __enter__(self) -> "OutcomeStore":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        # Closing a file writes what the disk had no room for.
+        with naming_place(self.path):
+            self._file.close()
 
     def progress(self) -> tuple[int, list[int]]:
         """Return the number of places with an outcome and the unanswered ones; cut off an incomplete last line.
@@ -152,13 +152,17 @@ class OutcomeStore:
 
         Args:
             inclusions, smallest: of each fact, and of the round, see :class:`StoredDraw`.
+
+        Raises:
+            KgprobeError: the disk is full, or cannot be written.
         """
         inclusions = inclusions or [None] * len(outcomes)
-        for place, outcome, inclusion in zip(places, outcomes, inclusions, strict=True):
-            line_smallest = None if inclusion is None else smallest
-            self._file.write(encode_line(place, outcome, inclusion, line_smallest, round_))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with naming_place(self.path):
+            for place, outcome, inclusion in zip(places, outcomes, inclusions, strict=True):
+                line_smallest = None if inclusion is None else smallest
+                self._file.write(encode_line(place, outcome, inclusion, line_smallest, round_))
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,12 @@ def _prepare(own: Path) -> str:
     return version
 
 
+def missing_download() -> int | None:
+    """Return the size of the download of Neo4j that a new graph needs, in megabytes; None if it is on this machine."""
+    version = os.environ.get(_VERSION_VARIABLE) or _default_version()
+    return None if (home() / f"neo4j-{version}").is_dir() else _MEGABYTES
+
+
 def libraries(version: str) -> Path:
     """Return the folder with Neo4j's jars, downloaded from Maven Central at the first call.
 

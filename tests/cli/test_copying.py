@@ -41,7 +41,7 @@ def test_copy_that_left_kinds_out_says_how_many(capsys: pytest.CaptureFixture[st
 @pytest.mark.slow
 def test_copy_to_a_folder_starts_neo4j_on_it(home: dict[str, str], tmp_path: Path) -> None:
     require_engine("neo4j")
-    succeed("graph", "copy", "--output", str(tmp_path / "neo4j"), **home)
+    succeed("graph", "copy", "--engine", "neo4j", "--output", str(tmp_path / "neo4j"), **home)
     shown = kgprobe("graph", "status", "--graph", str(tmp_path / "neo4j"), **home)
     assert "graph of neo4j" in shown.stdout
 
@@ -56,6 +56,7 @@ def test_where_nothing_can_be_copied_to_is_said(
         (["http://host"], "neither a folder nor an address"),
         (["bolt://user:secret@host"], "KGPROBE_OUTPUT_PASSWORD"),
         (["bolt://localhost:1", "--engine", "neo4j"], "--engine is for folders only"),
+        ([str(tmp_path / "new")], "not on this machine. --engine neo4j downloads it (about 140 MB"),
     ):
         done = kgprobe("graph", "copy", "--output", *to, **home, KGPROBE_OUTPUT_PASSWORD="x")
         assert (done.returncode in (1, 2), done.stdout) == (True, "")

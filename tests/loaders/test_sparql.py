@@ -598,6 +598,7 @@ def test_command_line(through: Proxy, tmp_path: Path, start_server: Callable[[st
         ({"centers": []}, "`centers` is empty; at least one is expected, each a text."),
         ({"languages": ['en")']}, "`languages` names 'en\")'; one like en is expected."),
         ({"without_types": ["P1"]}, "`without_types` names 'P1'; one like Q4167410 is expected."),
+        ({"endpoint": "https://me:se/cret@host/sparql"}, "`endpoint` contains a user or a password before 'host',"),
         ({"endpoint": "file:///etc"}, "`endpoint` is 'file:///etc'; expected the address of a SPARQL endpoint"),
         ({"endpoint": "http://[::1/sparql"}, "`endpoint` is 'http://[::1/sparql'; expected the address"),
         ({"contact": "me (at home)"}, "`contact` is 'me (at home)'; expected a mail address or a web page"),

@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.models import model_files
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import load_model
@@ -60,6 +61,15 @@ def test_adapter_scores_equal_those_of_peft(saved):
     assert scorer.choice.method == "packed"
     (answer,) = LocalGenerator(scorer).answer([Request("York is", 5)])
     assert answer.completion_tokens <= 5
+
+
+def test_adapter_of_the_demo_model_is_applied_to_it(saved, monkeypatch):
+    folder, _ = saved
+    for name, value in (("demo_model_folder", folder / "base"), ("demo_revision", "wheel 1")):
+        monkeypatch.setattr(model_files, name, lambda value=value: value)
+    scorer = load_scorer(f"demo+{folder / 'tuned'}", device="cpu")
+    assert (scores(scorer) == scores(load_scorer(spec_of(folder), device="cpu"))).all()
+    assert scorer.describe()["adapter"]["merged"]
 
 
 def test_adapter_differs_from_its_base_by_the_adapter_only(saved):

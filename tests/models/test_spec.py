@@ -1,6 +1,7 @@
 """Models by name: what loads, and what is said where nothing does."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -163,9 +164,17 @@ def test_unknown_form_says_what_would_be_right(spec):
         load_scorer(spec)
 
 
+@pytest.mark.parametrize("spec", ["gpt2", "./model", "EleutherAI/pythia-70m", "gpt2+./tuned"])
+def test_spec_without_its_prefix_is_suggested_with_it(spec):
+    with pytest.raises(UnknownNameError, match=re.escape(f"There is no model {spec!r} (did you mean hf:{spec}?)")):
+        load_model(spec)
+
+
 def test_interface_without_probabilities_cannot_score():
-    with pytest.raises(KgprobeError, match="openai:gpt-4o cannot do this: an API"):
+    with pytest.raises(KgprobeError, match="openai:gpt-4o cannot do this: an API") as raised:
         load_scorer("openai:gpt-4o")
+    # vLLM gives no weights either.
+    assert "vllm:" not in str(raised.value)
 
 
 def test_interface_answers_within_a_budget():

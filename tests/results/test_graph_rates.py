@@ -4,7 +4,6 @@ import random
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,14 +29,10 @@ from tests.running.killed_run import make_plan
 from tests.running.test_rounds import answers_of
 from tests.written_source import WrittenSource
 
+pytestmark = pytest.mark.usefixtures("home")
+
 AS_OF = 20200101
 RELATIONS = [Relation(id_, f"name of {id_}", clozes=("[X] is [Y]",)) for id_ in ("r0", "r1", "r2")]
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of the answers of a test's runs."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
 def made_up() -> list[Fact]:

@@ -1,11 +1,13 @@
 """Answers on disk: lines that are missing, doubled or in another order are named."""
 
+import errno
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from kgprobe import files
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -75,3 +77,28 @@ def test_question_that_was_put_again_has_its_latest_answer(tmp_path: Path) -> No
     found = list(read_outcomes(tmp_path / FILE, DistractorEvidence))
     assert [one.verdict for one in found].index(Verdict.UNASKABLE) == 3
     assert len(found) == COUNT
+
+
+def test_append_on_full_disk_names_place_and_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = files.shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(files.shutil, "disk_usage", lambda _: usage._replace(free=0))
+    outcome = Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1")
+    with OutcomeStore(tmp_path) as store:
+        monkeypatch.setattr(store, "_file", FullDisk())
+        with pytest.raises(KgprobeError, match=f"The disk under {tmp_path} is full .* free some space and continue"):
+            store.append([0], [outcome])
+        with pytest.raises(KgprobeError, match="is full"):
+            store.__exit__()
+        monkeypatch.undo()
+
+
+class FullDisk:
+    """A file on a full disk."""
+
+    def write(self, content: bytes) -> None:
+        """Keep the content in a buffer."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    close = flush

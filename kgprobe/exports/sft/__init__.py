@@ -37,7 +37,12 @@ class SftOptions:
         False, "Also take facts that the model was not asked, by their predicted beliefs.", common=True
     )
     form: str = option("questions", "Form of the examples.", choices=tuple(FORMS), common=True)
-    format: str = option("chat", "Format of a line: chat messages, or prompt and completion.", choices=FORMATS)
+    format: str | None = option(
+        None,
+        "Format of a line: chat messages, or prompt and completion.",
+        choices=FORMATS,
+        shown_default="chat if the labelled model has a chat template",
+    )
     wordings: int = option(1, "Maximum number of wordings for each fact and form.", minimum=1)
     known_share: float = option(
         0.0,

@@ -2,14 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 
 from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.exports.sft import BY_ENTITY, BY_FACT, BY_RELATION, FORMS, PAD, QUESTION, SftOptions
+from kgprobe.exports.sft import (
+    BY_ENTITY,
+    BY_FACT,
+    BY_RELATION,
+    CHAT,
+    COMPLETION,
+    FORMATS,
+    FORMS,
+    PAD,
+    QUESTION,
+    SftOptions,
+)
 from kgprobe.exports.sft.division import CONTROL, Division, Guard, divide_groups
 from kgprobe.exports.sft.files import (
     HELD_OUT,
@@ -38,6 +49,9 @@ from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.labelling import roles as fact_roles
 from kgprobe.labelling.roles import TAUGHT, FactRole, read_roles
 from kgprobe.labelling.table import FACTS, LabelTable
+from kgprobe.models.spec import load_tokenizer
+from kgprobe.models.spec_forms import DEMO, is_api, is_spec, is_vllm, model_name
+from kgprobe.models.vllm_engine.options import parse_spec
 from kgprobe.results.result import Result
 from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
 from kgprobe.sanitize import counted
@@ -132,6 +146,8 @@ def make_training_set(
         raise ArgumentError("refuse", "needs questions: a sentence has no end that says 'I don't know'. Change `form`.")
     if options.refusal == PAD and not options.refuse:
         raise ArgumentError("refusal", f"is {PAD}, which needs facts to be unsure of: name their classes by `refuse`.")
+    given_format = options.format
+    options = replace(options, format=given_format or _format_of(table.model))
     with_known = options.known_share > 0
     chosen = choose_groups(
         table,
@@ -171,7 +187,32 @@ def make_training_set(
         generic=sorted(wordings.generic & (used | _relations_of(division))),
     )
     written = write_training_set(folder, complete, train, test, _roles(examples, division, read))
-    return TrainingSet(folder, written, notes=list(_notes(written, table, options, _fact_count(to_teach))))
+    notes = list(_notes(written, table, options, _fact_count(to_teach)))
+    if given_format is None and options.format == COMPLETION:
+        notes.append(f"{model_name(table.model)} has no chat template: lines have the format {COMPLETION}.")
+    return TrainingSet(folder, written, notes=notes)
+
+
+def _format_of(model: str) -> str:
+    """Return the format that a labelled model can read: chat messages if it has a chat template, or is not a spec.
+
+    Cost: a tokenizer is loaded.
+
+    Raises:
+        ArgumentError: the tokenizer cannot be loaded.
+    """
+    if model == DEMO:
+        return COMPLETION
+    if is_api(model) or not is_spec(model):
+        return CHAT
+    name = f"hf:{parse_spec(model).name}" if is_vllm(model) else model
+    try:
+        tokenizer = load_tokenizer(name)
+    except KgprobeError as error:
+        raise ArgumentError(
+            "format", f"is needed, {' or '.join(FORMATS)}: the chat template of {model} is unknown. {error}"
+        ) from error
+    return CHAT if tokenizer.chat_template else COMPLETION
 
 
 def _begun_manifest(

@@ -7,6 +7,7 @@ import pytest
 import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.models import demo
 from tests.exports.sft.labels import write_example_labels
 from tests.models.tiny import byte_level, random_model
 from tests.servers.shared import REPOSITORY
@@ -23,16 +24,17 @@ def script_with(name: str) -> str:
 
 @pytest.fixture
 def folder(example_endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a small model and a training set, as the guide names them."""
+    """A folder with a training set, as the guide names it; a small model is in place of the demo model."""
     with Graph(example_endpoint) as graph:
         labels = write_example_labels(graph, tmp_path / "labels")
-        options = {"limit": 12, "held_out": 0.0, "format": "completion", "weights": "unknown"}
+        options = {"limit": 12, "held_out": 0.0, "weights": "unknown"}
         kgprobe.export_sft(graph, labels, tmp_path / "sft", teach=["unknown"], **options)
     tokenizer = byte_level(bos=True)
     tokenizer.eos_token = tokenizer.pad_token = tokenizer.bos_token
     random_model("gpt2", len(tokenizer), n_positions=256).save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "demo_model_folder", lambda: tmp_path / "model")
     return tmp_path
 
 

@@ -21,6 +21,7 @@ from kgprobe.labelling.table import LabelTable, write_label_table
 from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.selection import list_facts
 from tests.exports.sft.labels import AS_OF, CONFIG, rows_of, write_example_labels
+from tests.models.tiny import byte_level
 from tests.written_source import WrittenSource
 
 Lines: TypeAlias = list[dict[str, Any]]
@@ -152,7 +153,8 @@ def belgian(example: Graph, tmp_path_factory: pytest.TempPathFactory) -> LabelTa
 def test_question_lists_all_right_answers_and_statement_one(
     example: Graph, belgian: LabelTable, tmp_path: Path
 ) -> None:
-    exported_set = kgprobe.export_sft(example, belgian, tmp_path / "sft", teach=["unknown"], form="both", held_out=0.0)
+    options = {"teach": ["unknown"], "form": "both", "format": "chat", "held_out": 0.0}
+    exported_set = kgprobe.export_sft(example, belgian, tmp_path / "sft", **options)
     question, statement = sorted(lines(exported_set, "train.jsonl"), key=lambda record: record["form"])
     assert question["messages"][1]["content"] == "Dutch, French, German"
     assert statement["messages"][1]["content"].endswith("Dutch.")
@@ -234,8 +236,9 @@ def test_relation_without_templates_gets_generic_ones(graph: Graph, tmp_path: Pa
     )
     assert exported_set.manifest.generic == ["BORN"]
     assert exported_set.manifest.left_out == {"its relation is inactive or has no question": 1}
-    prompts = [record["messages"][0]["content"] for record in lines(exported_set, "train.jsonl")]
-    assert sorted(prompts) == ["What is the place of birth of Ada?", "What is the place of birth of Cleo?"]
+    prompts = [record["prompt"] for record in lines(exported_set, "train.jsonl")]
+    questions = ["What is the place of birth of Ada?", "What is the place of birth of Cleo?"]
+    assert sorted(prompts) == [f"Question: {question}\nAnswer:" for question in questions]
     assert any("Generic templates" in note for note in exported_set.notes)
 
 
@@ -318,9 +321,28 @@ def test_datasets_reads_both_splits(export: Export, format_: str, tmp_path: Path
     assert set(described["kgprobe_train"]["columns"].values()) <= set(loaded["train"].column_names)
 
 
+@pytest.mark.parametrize("template", [None, "{{ messages }}"])
+def test_format_follows_the_chat_template_of_the_model(
+    example: Graph, belgian: LabelTable, tmp_path: Path, template: str | None
+) -> None:
+    tokenizer = byte_level()
+    tokenizer.chat_template = template
+    model = tmp_path / "model"
+    tokenizer.save_pretrained(model)
+    (model / "config.json").write_text('{"model_type": "gpt2"}')
+    table = write_label_table(tmp_path / "labels", CONFIG | {"model": f"hf:{model}"}, belgian.rows())
+    exported_set = kgprobe.export_sft(example, table, tmp_path / "sft", teach=["unknown"], held_out=0.0)
+    assert exported_set.manifest.options["format"] == ("completion" if template is None else "chat")
+    note = "model has no chat template: lines have the format completion."
+    assert (note in exported_set.notes) == (template is None)
+    (model / "config.json").unlink()
+    with pytest.raises(ArgumentError, match="`format` is needed, chat or completion: the chat template of hf:"):
+        kgprobe.export_sft(example, table, tmp_path / "other", teach=["unknown"])
+
+
 def test_axolotl_configuration_names_the_files_and_columns(export: Export) -> None:
     yaml = pytest.importorskip("yaml", reason="pyyaml is not installed")
-    chat = yaml.safe_load((export("chat").folder / "axolotl.yaml").read_text())
+    chat = yaml.safe_load((export("chat", format="chat").folder / "axolotl.yaml").read_text())
     assert [each["path"] for each in (*chat["datasets"], *chat["test_datasets"])] == ["train.jsonl", "test.jsonl"]
     exported_set = export("text", format="completion", held_out=0.0)
     (described,) = yaml.safe_load((exported_set.folder / "axolotl.yaml").read_text())["datasets"]
