@@ -135,6 +135,21 @@ def endpoint(request: pytest.FixtureRequest, start_server: Callable[[str], Endpo
     return start_server(request.param)
 
 
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of the test's own for all files that kgprobe stores."""
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="module")
+def module_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder of the module's own for all files that kgprobe stores."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def second_endpoint(add_graph: Callable[[], Endpoint]) -> Endpoint:
     """A second graph on the embedded engine."""

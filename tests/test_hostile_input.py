@@ -37,6 +37,8 @@ from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.patterns import FILE, read_patterns
 from tests.cases import slow_except
 
+pytestmark = pytest.mark.usefixtures("module_home")
+
 QUICK = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 DEEP = 10_000
@@ -102,14 +104,6 @@ pieces = st.one_of(
     st.text(max_size=20),
     st.binary(max_size=20),
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The folder of the sources' scratch files."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
 
 
 def _bytes_of(piece: str | bytes) -> bytes:

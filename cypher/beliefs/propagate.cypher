@@ -1,8 +1,8 @@
 // Propagate the answers of asked facts to every askable fact that shares an entity with them, one step far. Entities with more than
 // $max_degree facts are skipped: their answers say little about single facts, and would change very many. beliefs/summarize writes
 // the interval and the word.
-// $run, $round, $model, $relations: [id], $labels: {id of a relation: its label}, $as_of: yyyymmdd, $max_degree, $rows: [{subject, fact,
-//   right, wrong}]
+// $run, $round, $model, $relations: [id], $labels: {id of a relation: its label}, $as_of: yyyymmdd, $max_degree, $later: [id],
+//   facts that are left out: loaded after the run began, $rows: [{subject, fact, right, wrong}]
 //   -> subject, fact, alpha, beta, right, wrong, chances, unaskable: true if it could not be asked,
 //      untied: true for a new belief, see beliefs/tie
 UNWIND $rows AS row
@@ -12,7 +12,7 @@ UNWIND [subject, object] AS shared
 WITH DISTINCT row, shared
 WHERE shared.degree <= $max_degree
 MATCH (shared)-[fact:FACT]-()
-WHERE fact.id <> row.fact AND fact.relation IN $relations
+WHERE fact.id <> row.fact AND NOT fact.id IN $later AND fact.relation IN $relations
   AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of AND fact.ended IS NULL
 WITH DISTINCT row, fact
 WITH fact, sum(row.wrong) AS wrong, sum(row.right) AS right

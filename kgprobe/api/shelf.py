@@ -11,7 +11,7 @@ from kgprobe.api.kinds import KINDS, Description, Found, Kind, run_name
 from kgprobe.errors import KgprobeError
 from kgprobe.files import folder_size
 from kgprobe.graph.state import graph_name
-from kgprobe.models.spec_forms import model_name
+from kgprobe.models.spec_forms import model_names
 from kgprobe.results.listing import size_text
 from kgprobe.sanitize import counted
 
@@ -37,6 +37,8 @@ class Shelf:
         self.entries = list(self._entries.values())
         parts = chain.from_iterable(self.parts_of(entry.folder) for entry in self.entries)
         self.parts = frozenset(part.folder for part in parts)
+        specs = list(dict.fromkeys(chain.from_iterable(described.models for described in self._described.values())))
+        self._models = dict(zip(specs, model_names(specs), strict=True))
         self._names: dict[str, str] = {}
         for described in self._described.values():
             self._names |= map(graph_name, described.graphs)
@@ -72,7 +74,7 @@ class Shelf:
 
     def models_of(self, folder: Path) -> list[str]:
         """Return the short names of a result's models, or of those that it was made from."""
-        return self._own_or_used(folder, lambda described: list(map(model_name, described.models)))
+        return self._own_or_used(folder, lambda described: [self._models[spec] for spec in described.models])
 
     def graphs_of(self, folder: Path) -> list[str]:
         """Return the names of a result's graphs, or of those that it was made from."""

@@ -131,8 +131,8 @@ def _in_rounds(row: ListedResult, rounds: int | None, of: int | None, asked: int
     """Return the row of a run with its progress."""
     if rounds is None or asked is None:
         return row
-    planned = "" if of is None else f" of {of:,}"
-    progress = f"{rounds:,}{planned} rounds, {asked:,} asked"
+    finished = counted(rounds, "round") if of is None else f"{rounds:,} of {counted(of, 'round')}"
+    progress = f"{finished}, {asked:,} asked"
     headline = f"{progress}; {row.headline}" if row.headline else progress
     return replace(row, headline=headline, rounds=rounds, asked=asked)
 

@@ -30,7 +30,8 @@ class CountLearner:
     def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
         """Read the beliefs of a run so far. Cost: the graph's columns, and a scan of the beliefs."""
         self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
-        self.keys = FactKeys(_encoded(open_frame(graph, run, run_folder(run)).facts))
+        self._frame = open_frame(graph, run, run_folder(run))
+        self.keys = FactKeys(_encoded(self._frame.facts))
         self._beliefs = read_beliefs(graph, plan.run, self.keys)
 
     def choose(self, number: int) -> RoundChoice:
@@ -68,6 +69,7 @@ class CountLearner:
                 propagated = transaction.run(
                     "beliefs/propagate",
                     rows=answered,
+                    later=self._frame.later_around([row["fact"] for row in answered]),
                     relations=list(self._labels),
                     as_of=self._plan.as_of,
                     max_degree=self._plan.options.max_degree,

@@ -34,22 +34,31 @@ class Frame:
     Attributes:
         facts: those that the graph still has as they were.
         lost: number of the others: deleted or changed since, or not askable any more.
-        later: number of facts that can be asked only since the run began.
+        later: facts that can be asked only since the run began; None if there are none.
         change: how the graph has changed, see :func:`~kgprobe.graph.state.state_difference`; empty if it has not.
     """
 
     facts: AskableFacts
     lost: int = 0
-    later: int = 0
+    later: AskableFacts | None = None
     change: str = ""
+
+    def later_around(self, facts: Sequence[str]) -> list[str]:
+        """Return the ids of later facts that share an entity with some facts of the frame. Cost: a pass over them."""
+        if self.later is None:
+            return []
+        positions = self.facts.positions(facts)
+        ends = np.concatenate([side[positions[positions >= 0]] for side in (self.facts.subjects, self.facts.objects)])
+        around = np.isin(self.later.subjects, ends) | np.isin(self.later.objects, ends)
+        return [key.fact for key in self.later.keys(np.flatnonzero(around))]
 
     @property
     def note(self) -> str:
         """The difference between the frame and the graph, in words; empty if there is none."""
         parts = []
-        if self.later:
-            verb = "is" if self.later == 1 else "are"
-            parts.append(f"{counted(self.later, 'fact')} came or changed later and {verb} left out")
+        if self.later is not None:
+            verb = "is" if len(self.later) == 1 else "are"
+            parts.append(f"{counted(len(self.later), 'fact')} came or changed later and {verb} left out")
         if self.lost:
             total = len(self.facts) + self.lost
             parts.append(f"{self.lost:,} of its {counted(total, 'fact')} cannot be asked any more as before")
@@ -85,8 +94,8 @@ def open_frame(graph: Graph, run: Row, folder: Path) -> Frame:
     stored = _read(folder / FRAME, run)
     kept = places_among(stored, _hashes(askable)) >= 0
     facts = askable.among(np.flatnonzero(kept))
-    later, lost = len(askable) - len(facts), len(stored) - len(facts)
-    return Frame(facts, lost, later, state_difference(run["graph"], state))
+    later = None if kept.all() else askable.among(np.flatnonzero(~kept))
+    return Frame(facts, len(stored) - len(facts), later, state_difference(run["graph"], state))
 
 
 def _read(path: Path, run: Row) -> UInt64s:

@@ -201,9 +201,11 @@ class SharedFacts:
     def table(self) -> Table:
         """Return the rates of the models, the best first."""
         rows = []
-        for model in self.best_first:
-            means = {name.replace("_", " "): mean for name, mean in self.means_of(model).items()}
-            rows.append(model.cells() | means)
+        models = self.best_first
+        names = model_names([model.model for model in models])
+        for model, name in zip(models, names, strict=True):
+            means = {measure.replace("_", " "): mean for measure, mean in self.means_of(model).items()}
+            rows.append(model.cells() | {"model": name} | means)
         if all(row["result"] == row["model"] for row in rows):
             for row in rows:
                 del row["result"]

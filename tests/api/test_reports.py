@@ -308,6 +308,9 @@ def test_page_works_in_a_browser(browser: "Browser", report: Report, tmp_path: P
         page = seen.page
         rows = page.locator("#asked-table tbody tr")
         everything = len(report.facts_frame())
+        # A link of the table of contents opens a folded section.
+        page.click(".rail a:has-text('Every asked fact')")
+        expect(page.locator("#asked-count")).to_be_visible()
         assert page.locator("#asked-count").inner_text() == f"{everything} of {everything} facts"
         # What labels hold is text: no script of theirs ran, and no element is made of it.
         assert page.title() == report.title

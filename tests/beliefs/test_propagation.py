@@ -16,6 +16,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.driver import encoded_bytes
 from kgprobe.graph.ingest import load
+from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
 from kgprobe.records import Fact
 from kgprobe.running.learner import Applied
@@ -90,7 +91,8 @@ def outcomes_of(facts: Sequence[Fact], answers: dict[str, Verdict]) -> list[Outc
 
 
 def apply(graph: Graph, plan: Plan, number: int, outcomes: Sequence[Outcome]) -> Applied:
-    run = {"id": plan.run, "model": "m", "relations": list(ASKABLE)}
+    run = {"id": plan.run, "uid": "00000000", "model": "m", "relations": list(ASKABLE), "as_of": plan.as_of}
+    run["graph"] = graph_state(graph)
     learner = LEARNERS[plan.options.learner].load()(graph, plan, run, ASKABLE)
     applied: Applied = learner.apply(number, outcomes, [guessing_chance(outcome) for outcome in outcomes])
     return applied

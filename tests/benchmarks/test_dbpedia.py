@@ -1,6 +1,5 @@
 """The benchmark of the DBpedia reader: its input is what it says, and all of it is read."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,7 @@ from kgprobe.records import Fact, Rejected
 from kgprobe.sources.contract import open_source
 from kgprobe.sources.lines import open_input
 
-
-@pytest.fixture(autouse=True, scope="module")
-def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The folder of the sources' scratch files."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
+pytestmark = pytest.mark.usefixtures("module_home")
 
 
 def test_usual_files_are_readable_triples_and_seeded(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from tests.cli.inprocess import run
 from tests.datasets.test_importing import CITIES, YEARS, publish, published_row
 from tests.models.tiny import save_base
 
+pytestmark = pytest.mark.usefixtures("home")
+
 LAYOUT = {"examples": 2, "limit": 6}
 
 
@@ -61,12 +63,6 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     templates.write_text(json.dumps({"id": "50", "clozes": clozes, "mined_clozes": ["[X] embassy in [Y]"]}))
     kgprobe.import_dataset(publish(folder / "published", rows[::2], rows[1::2]), folder / "mc", templates=templates)
     return folder / "mc"
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 def test_examples_prompt_and_choices_are_those_of_the_files(dataset: Path, tiny: Model) -> None:

@@ -63,13 +63,7 @@ FACTS = [
 BESIDE = Fact("beside", "c4", "other", "t3")
 KEYS = [FactKey(fact.subject, fact.id) for fact in FACTS]
 
-pytestmark = pytest.mark.parametrize("name", PROBES.names())
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of the probes' files."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+pytestmark = [pytest.mark.parametrize("name", PROBES.names()), pytest.mark.usefixtures("home")]
 
 
 @pytest.fixture(scope="module")

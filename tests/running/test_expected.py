@@ -1,7 +1,5 @@
 """What Cypher says of facts that a run has asked or not, against the learner itself; on both engines."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,11 +15,7 @@ from tests.running.killed_run import AS_OF, HashProbe
 from tests.running.test_rounds import plan_for, run_rounds
 from tests.written_source import WrittenSource
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of the answers of a test's runs."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def load_popular(graph: Graph, popular: bool) -> None:

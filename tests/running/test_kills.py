@@ -20,6 +20,8 @@ from tests.running.held_beliefs import assert_holds
 from tests.running.killed_run import begin_or_go_on
 from tests.running.test_rounds import answers_of, effects_in, load_graph
 
+pytestmark = pytest.mark.usefixtures("home")
+
 ROUNDS = 14
 
 # In the second round of each process: the first is what it goes on from.
@@ -49,13 +51,6 @@ PHASES = {
         COMMITTED,
     ],
 }
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the answers of a test's runs."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 def of_run(graph: Graph, run: str) -> dict[str, Any]:

@@ -23,11 +23,7 @@ from tests.results.test_graph_rates import PEOPLE, RELATIONS, always, ask, load_
 from tests.running.test_rounds import answers_of, effects_in
 from tests.written_source import WrittenSource
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of the answers of a test's runs."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def knows(fact: str) -> Verdict:

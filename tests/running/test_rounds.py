@@ -31,6 +31,8 @@ from tests.results.found import find_in_run
 from tests.running.killed_run import AS_OF, SEED, HashProbe, make_plan
 from tests.written_source import WrittenSource
 
+pytestmark = pytest.mark.usefixtures("home")
+
 ROUNDS = 6
 
 
@@ -41,13 +43,6 @@ def load_graph(graph: Graph, entities: int = 40, facts: int = 300) -> None:
 
 def plan_for(run: str, **changes: Any) -> Plan:
     return make_plan(run, **{"rounds": ROUNDS, "facts_per_round": 8} | changes)
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the answers of a test's runs."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 def lines_in(folder: Path) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,17 +22,13 @@ from tests.models.tiny import tiny_scorer
 from tests.sampling import enumerable
 from tests.written_source import WrittenSource
 
+pytestmark = pytest.mark.usefixtures("home")
+
 PEOPLE, EDGES = enumerable.enumerable(5, entities=24, facts=40)
 LABELS = {entity.id: entity.label for entity in PEOPLE}
 FACTS = [fact for fact in EDGES if LABELS[fact.subject] and LABELS[fact.object]]
 TEMPLATES = ("[X] has to do with [Y]", "About [X] one says [Y]")
 strategies = pytest.mark.parametrize("name", STRATEGIES.names())
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of tries and features."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ from kgprobe.search.label_tries import LabelTrie, LabelTries, NameSet
 from tests.models.tiny import byte_level, unigram
 from tests.written_source import WrittenSource
 
+pytestmark = pytest.mark.usefixtures("home")
+
 CITIES = NameSet("members", "city")
 CAPITALS = NameSet("objects", "P36")
 PLAIN = "The capital of [X] is [Y]"
@@ -30,13 +32,6 @@ SOURCE = WrittenSource(
 )
 # They are numbered as they come.
 TOKYO, KYOTO, YORK = 1, 2, 4
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the tries."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 def names(trie: LabelTrie) -> dict[int, list[str]]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,6 +29,8 @@ from tests.models.tiny import byte_level, random_model, tiny_scorer
 from tests.sampling import enumerable
 from tests.written_source import WrittenSource
 
+pytestmark = pytest.mark.usefixtures("home")
+
 AS_OF = 20250101
 TEMPLATE = "[X] has to do with [Y]"
 # Twice: each of two values that are compared may be off by as much.
@@ -37,12 +38,6 @@ EQUAL = 2 * TOLERANCE
 
 
 Asked = tuple[AskedFact, Cloze]
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder of the tries."""
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ import pytest
 import kgprobe
 from kgprobe.verbalize.error_kinds import FREE, ONLY_MINOR, WITH_BLUNDER
 
+pytestmark = pytest.mark.usefixtures("home")
+
 # Share and Wilson interval in percent, of the distractor paper's Tables 5 and 6.
 PUBLISHED = {
     "adj_noun_conjug": (1.3, 0.2, 7.0),
@@ -20,11 +22,6 @@ PUBLISHED = {
     "wrong_language": (0.0, 0.0, 4.8),
     FREE: (54.5, 43.5, 65.2),
 }
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
 def annotated(path: Path, *errors: str) -> Path:

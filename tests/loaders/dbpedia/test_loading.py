@@ -4,7 +4,7 @@ import builtins
 import gzip
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source
 from tests.loaders.dbpedia.test_pages import naive
 
+pytestmark = pytest.mark.usefixtures("module_home")
+
 PREFIXES = {
     "dbr": "http://dbpedia.org/resource/",
     "dbo": "http://dbpedia.org/ontology/",
@@ -31,14 +33,6 @@ PREFIXES = {
     "foaf": "http://xmlns.com/foaf/0.1/",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The folder of the sources' scratch files."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("KGPROBE_HOME", str(tmp_path_factory.mktemp("home")))
-        yield
 
 
 def term(text: str) -> str:

@@ -21,14 +21,11 @@ from tests.models.api.score_server import PATHS, ScoreServer
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, tiny_scorer
 
+pytestmark = pytest.mark.usefixtures("home")
+
 PROMPTS = ["The capital of Japan is", "York is", "The capital of Japan is"]
 NAMES = [["Tokyo", "Kyoto", "New York", "New Zealand", "Łódź"], ["a city", ""], ["Tokyo", "Tokyo, and"]]
 FORMS = list(PATHS)
-
-
-@pytest.fixture(autouse=True)
-def own_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
 
 
 @pytest.fixture(scope="module")
