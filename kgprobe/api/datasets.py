@@ -288,7 +288,8 @@ def export_dataset(
     >>> task = export_dataset("mc4", "tasks", examples=5)
     >>> print(task.summary())
     30 facts in tasks/mc4. To run it:
-    lm_eval --include_path tasks --tasks mc4 --model hf --model_args pretrained=MODEL
+    lm_eval --include_path tasks --tasks mc4 --model hf --model_args pretrained=MODEL --log_samples --output_path logs
+    `kgprobe compare` reads the logs of two models.
 
     Cost: one pass over the files; with a model, its tokenizer reads the ends of the prompts.
 

@@ -222,7 +222,7 @@ def export(model: str | None, as_json: bool, **options: Any) -> None:
     kgprobe dataset export trex-mc tasks --examples 20
     kgprobe dataset export trex-mc tasks --model hf:gpt2 --name trex-mc-gpt2
     lm_eval --include_path tasks --tasks trex-mc --model hf \\
-        --model_args pretrained=gpt2,dtype=float32
+        --model_args pretrained=gpt2,dtype=float32 --log_samples --output_path logs
     """  # noqa: D301
     from kgprobe.api.datasets import export_dataset
 

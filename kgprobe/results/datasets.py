@@ -164,6 +164,7 @@ class HarnessTask(Result):
         return (
             f"{counted(self.facts, 'fact')} in {self.folder}. To run it:\n"
             f"lm_eval --include_path {self.folder.parent} --tasks {self.name} --model hf --model_args pretrained=MODEL"
+            " --log_samples --output_path logs\n`kgprobe compare` reads the logs of two models."
         )
 
     def to_dict(self) -> dict[str, Any]:

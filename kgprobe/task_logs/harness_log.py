@@ -121,8 +121,8 @@ def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
     for number, line in _lines(path):
         place, digest = line["doc_id"], line["doc_hash"]
         if place not in by_id:
-            prompt, answer = _prompt(line.get("arguments")), shown_text(str(line.get("target", "")))
-            document = LoggedDocument(str(place), shown_text(prompt), answer, str(line.get("prompt_hash", "")))
+            question, answer = _question(line.get("arguments")), shown_text(_right_answer(line))
+            document = LoggedDocument(str(place), shown_text(question), answer, str(line.get("prompt_hash", "")))
             by_id[place] = f"{digest} {keys[digest]}", document
             keys[digest] += 1
         for name in line["metrics"]:
@@ -190,11 +190,21 @@ def _add(document: LoggedDocument, metric: str, value: float, responses: Any) ->
         document.answers[metric] = shown_text(responses[0])
 
 
-def _prompt(arguments: Any) -> str:
-    """Return the first text in the arguments of a request, which is the prompt."""
+def _question(arguments: Any) -> str:
+    """Return the question: the first text of a request, without the examples of a few-shot prompt."""
     while isinstance(arguments, (dict, list)) and arguments:
         arguments = next(iter(arguments.values())) if isinstance(arguments, dict) else arguments[0]
-    return arguments if isinstance(arguments, str) else ""
+    return arguments.strip().rpartition("\n\n")[2] if isinstance(arguments, str) else ""
+
+
+def _right_answer(line: Mapping[str, Any]) -> str:
+    """Return the target; where it is the number of a choice, the text of that choice."""
+    target, arguments = line.get("target", ""), line.get("arguments")
+    choices = [request.get("arg_1") for request in arguments.values()] if isinstance(arguments, dict) else []
+    text = str(target)
+    if len(choices) > 1 and text.isdecimal() and int(text) < len(choices) and isinstance(choices[int(text)], str):
+        return str(choices[int(text)])
+    return text
 
 
 def _refuse_unfinished(task: str, path: Path, documents: int, results: _Results) -> None:

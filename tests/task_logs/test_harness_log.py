@@ -147,6 +147,17 @@ def test_harness_log_with_a_fault_is_refused(tmp_path: Path, fault: str, said: s
         open_task_log(tmp_path)
 
 
+def test_harness_log_shows_question_and_answer_of_a_choice(tmp_path: Path) -> None:
+    prompt = "Question: One?\nAnswer: a\n\nQuestion: Two?\nAnswer:"
+    choices = {f"gen_args_{number}": {"arg_0": prompt, "arg_1": f" choice {number}"} for number in range(3)}
+    path = write_lines(tmp_path / "samples_t.jsonl", [1], arguments=choices, target="2")
+    (document,) = open_task_log(path).tasks["t"].documents.values()
+    assert (document.question, document.right_answer) == ("Question: Two? Answer:", "choice 2")
+    path = write_lines(tmp_path / "samples_t.jsonl", [1], target="2")
+    (document,) = open_task_log(path).tasks["t"].documents.values()
+    assert (document.question, document.right_answer) == ("Question 0", "2")
+
+
 def test_is_task_log_other_folders_are_none(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     assert not is_task_log(tmp_path)

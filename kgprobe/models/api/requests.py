@@ -28,6 +28,8 @@ from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, wait_for_coroutine
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5
+# Requests without an answer, of which none has one, after which no further ones are sent.
+_MOST_SILENT = 100
 # Jitter after a common wait, as a share of it.
 _SPREAD = 0.1
 
@@ -65,6 +67,8 @@ class Session(Generic[RequestT]):
         self._free_at = 0.0
         self._limited_at = -1.0
         self._limited_in_a_row = 0
+        # Requests that were given up.
+        self._silent = 0
 
     async def ask(self) -> None:
         """Send all requests.
@@ -152,6 +156,13 @@ class Session(Generic[RequestT]):
         if not fault.reached and not fault.limited and not self._answers:
             self._stop(KgprobeError(f"{self._address.name} cannot be reached: {reason}. Is {self._address.url} right?"))
             return None
+        self._silent += 1
+        if not self._answers and self._silent >= _MOST_SILENT:
+            name = self._address.name
+            self._stop(
+                KgprobeError(f"{name} answers none of {self._silent} requests: {reason}. Is it the right model?")
+            )
+            return None
         return Unanswered(reason)
 
     async def _attempt(
@@ -199,6 +210,9 @@ class Session(Generic[RequestT]):
                 return reservation
             if not self._spending.under_way:
                 answered = self._total - self._open
+                if not answered and self._spending.is_too_small:
+                    self._stop(KgprobeError(self._too_small(reservation)))
+                    break
                 message = (
                     f"The budget does not cover another request to {self._address.name}: {self._spending.describe()}"
                     f" are spent, and the next may take {reservation.tokens:,} tokens. {answered:,} of"
@@ -210,6 +224,13 @@ class Session(Generic[RequestT]):
             self._settled.clear()
             await self._settled.wait()
         return None
+
+    def _too_small(self, reservation: Reservation) -> str:
+        cost = "" if reservation.prices is None else f" ({reservation.cost:.4f} in money)"
+        return (
+            f"The budget does not cover a single request to {self._address.name}, which may take"
+            f" {reservation.tokens:,} tokens{cost}: {self._spending.describe()} are spent. Raise the budget."
+        )
 
     async def _back_off(self, fault: Fault, failed: int, sent_at: float) -> None:
         """Wait after a fault; after a rate limit, make all requests wait."""

@@ -155,6 +155,11 @@ class Spending:
         return sum(usage.cost or 0.0 for usage in self.usage.values())
 
     @property
+    def is_too_small(self) -> bool:
+        """True if nothing was spent of a budget above 0, where it does not cover a request."""
+        return not self.tokens and not self.cost and (self.max_tokens != 0 and self.max_cost != 0)
+
+    @property
     def declined(self) -> dict[str, set[str]]:
         """Parameters that servers declined, by the model's name."""
         return {model: usage.declined for model, usage in self.usage.items()}

@@ -9,9 +9,11 @@ import time
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from transformers import GenerationConfig
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.api import requests as module
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
@@ -232,6 +234,26 @@ def test_budget_of_tokens_is_not_passed(concurrency: int, tmp_path: Path) -> Non
         found = generator(proxy, None, cache).answer(requests(500))
         assert all(isinstance(answer, Answer) for answer in found)
         assert all(proxy.answered[prompt] == 1 for prompt in before)
+
+
+@pytest.mark.parametrize("tokens", [0, 5])
+def test_budget_too_small_for_one_request_is_an_error(tokens: int) -> None:
+    with FaultProxy() as proxy, pytest.raises(KgprobeError, match="does not cover") as raised:
+        generator(proxy, Spending(max_tokens=tokens)).answer(requests(3))
+    # A budget of 0 is for cached answers only.
+    assert isinstance(raised.value, BudgetSpentError) == (tokens == 0)
+    assert ("does not cover a single request" in str(raised.value)) == (tokens > 0)
+
+
+def test_server_of_empty_choices_is_not_asked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def misbehave(_request: web.Request, _body: dict) -> web.Response:
+        return web.json_response({"choices": []})
+
+    monkeypatch.setattr(module, "_MOST_SILENT", 10)
+    with FaultProxy(misbehave=misbehave) as proxy:
+        with pytest.raises(KgprobeError, match=r"answers none of 10 requests: .* it has no choices"):
+            generator(proxy, attempts=1, concurrency=1).answer(requests(50))
+        assert len(proxy.seen) == 10
 
 
 def test_budget_in_money() -> None:
