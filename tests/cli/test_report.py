@@ -22,7 +22,7 @@ def test_results_become_a_page_and_rows(home: dict[str, str], model: str, tmp_pa
         )
     latest = succeed("report", **home)
     assert "of the 8 facts asked" in " ".join(latest.stdout.split())
-    out = tmp_path / "deep" / "both.html"
+    out = tmp_path / "both.html"
     told = printed("report", "reported", "reported-too", "--output", str(out), "--json", **home)
     assert told["page"] == str(out)
     assert "Fact by fact" in out.read_text(encoding="utf-8")
