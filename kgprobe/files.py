@@ -26,6 +26,8 @@ UNREADABLE_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 
 # File in a graph's folder with values of options, which a team writes once.
 CONFIG_FILE = "kgprobe.toml"
+# Name of the demo's run, and of the folder of its graph.
+DEMO = "demo"
 
 # With less free space, a failed write is reported as a full disk.
 _FULL_BYTES = 32 * 2**20
@@ -47,6 +49,11 @@ def home() -> Path:
     if folder:
         return Path(folder).expanduser().absolute()
     return Path(platformdirs.user_data_dir("kgprobe", appauthor=False))
+
+
+def demo_folder() -> Path:
+    """Return the folder of the demo's graph, without creating it."""
+    return home() / DEMO
 
 
 def temporary_files() -> Path:

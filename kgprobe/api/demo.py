@@ -8,7 +8,7 @@ from pathlib import Path
 from kgprobe.api.loading import load
 from kgprobe.api.rounds import forget_run, open_run, resume_rounds, run_rounds
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import home
+from kgprobe.files import DEMO, demo_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.models.model import Model, load_model
@@ -19,14 +19,8 @@ from kgprobe.running.runs import get_run
 from kgprobe.sanitize import visible
 from kgprobe.servers.opening import open_graph
 
-RUN = "demo"
 MODEL = "demo"
 EXAMPLE = "example"
-
-
-def demo_graph() -> Path:
-    """Return the folder of the demo's graph."""
-    return home() / "demo"
 
 
 def run_demo(
@@ -58,7 +52,7 @@ def run_demo(
         ArgumentError: the graph has other data.
         KgprobeError: a part of the demo is not installed, or does not work on this machine.
     """
-    place = str(graph or demo_graph())
+    place = str(graph or demo_folder())
     say(f"Opening the graph at {place}" if is_address(place) else f"Starting the graph in {place}")
     opened = open_graph(place, ask_password=ask_password)
     try:
@@ -66,21 +60,21 @@ def run_demo(
         before = None
         # There is no run yet, or another version of kgprobe began it.
         with contextlib.suppress(KgprobeError):
-            before = get_run(opened, RUN)
+            before = get_run(opened, DEMO)
         requested = {"rounds": rounds, "facts_per_round": facts_per_round, "seed": seed}
         if before is not None and not again and {name: before[name] for name in requested} == requested:
             if before["round"] == rounds:
                 say(f"The demo finished on {before['started'][:10]}; `again` starts a new run.")
-                return open_run(opened, RUN)
+                return open_run(opened, DEMO)
             say(f"Resuming the demo after round {before['round']}.")
-            return resume_rounds(opened, RUN, _loaded(), callbacks=callbacks)
+            return resume_rounds(opened, DEMO, _loaded(), callbacks=callbacks)
         model = _loaded()
         report = load(opened, EXAMPLE)
         say(f"The example graph has {report.facts:,} facts about {report.entities:,} entities.")
         with contextlib.suppress(UnknownNameError):
-            forget_run(opened, RUN)
+            forget_run(opened, DEMO)
         return run_rounds(
-            opened, model, name=RUN, rounds=rounds, facts_per_round=facts_per_round, seed=seed, callbacks=callbacks
+            opened, model, name=DEMO, rounds=rounds, facts_per_round=facts_per_round, seed=seed, callbacks=callbacks
         )
     except BaseException:
         opened.close()

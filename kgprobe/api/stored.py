@@ -30,7 +30,7 @@ from kgprobe.api.rounds import forget_run
 from kgprobe.api.shelf import Shelf, name_of, plan_deletions, stored_folders
 from kgprobe.arguments import check_choice
 from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import folder_size, home, make_folder
+from kgprobe.files import DEMO, demo_folder, folder_size, home, make_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import list_runs
 from kgprobe.graph.state import graph_name
@@ -358,15 +358,21 @@ def needs_graph(entry: Found) -> bool:
     return entry.kind.name == RUN
 
 
-def inverse_folder(entries: Sequence[Found]) -> Path | None:
-    """Return the folder of the inverse graph that measurements asked; None if they asked several or other graphs."""
-    folders = set()
-    for entry in entries:
-        settings = read_settings(entry.folder) if entry.kind.name == MEASUREMENT else {}
-        original = graph_name(settings["reversed_of"])[0] if settings.get("reversed") else ""
-        candidates = [path for path in (home() / "reversed").glob(f"{original}-*") if path.is_dir()] if original else []
-        folders.add(candidates[0] if len(candidates) == 1 else None)
+def graph_folder(entries: Sequence[Found]) -> Path | None:
+    """Return the folder of the demo's graph or of an inverse one, if all results are of it; None for other graphs."""
+    folders = {_own_graph(entry) for entry in entries}
     return folders.pop() if len(folders) == 1 else None
+
+
+def _own_graph(entry: Found) -> Path | None:
+    if entry.kind.name == RUN and entry.name == DEMO and demo_folder().is_dir():
+        return demo_folder()
+    settings = read_settings(entry.folder) if entry.kind.name == MEASUREMENT else {}
+    if not settings.get("reversed"):
+        return None
+    original = graph_name(settings["reversed_of"])[0]
+    folders = [path for path in (home() / "reversed").glob(f"{original}-*") if path.is_dir()]
+    return folders[0] if len(folders) == 1 else None
 
 
 def link_dataset(folder: Path) -> None:

@@ -295,7 +295,7 @@ def _found(
     Raises:
         UnknownNameError: no such result, also not among the runs of the graph.
     """
-    from kgprobe.api.stored import find, inverse_folder, needs_graph, newest
+    from kgprobe.api.stored import find, graph_folder, needs_graph, newest
     from kgprobe.servers.opening import check_exists
 
     kinds = [] if kind is None else [kind]
@@ -305,7 +305,7 @@ def _found(
         entries = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
     except UnknownNameError as error:
         missing = error
-    if not _is_graph_given() and (folder := inverse_folder(entries)) is not None:
+    if not _is_graph_given() and (folder := graph_folder(entries)) is not None:
         graph = str(folder)
     needed = any(each.kind.name in _IN_GRAPH for each in entries) if deleted else any(map(needs_graph, entries))
     if missing is not None or needed:

@@ -462,12 +462,13 @@ def demo(graph: str | None, full: bool, as_json: bool, **options: Any) -> None:
     kgprobe demo
     kgprobe demo --graph bolt://host:7687
     """  # noqa: D301
-    from kgprobe.api.demo import RUN, demo_graph, run_demo
+    from kgprobe.api.demo import run_demo
+    from kgprobe.files import DEMO, demo_folder
 
     def say(message: str) -> None:
         click.echo(in_flags(message), err=True)
 
-    with running(RUN) as callbacks:
+    with running(DEMO) as callbacks:
         result = run_demo(graph, callbacks=callbacks, say=say, ask_password=ask_password, **options)
     with result.graph:
-        print_run(result, as_json, graph or str(demo_graph()), full)
+        print_run(result, as_json, graph or str(demo_folder()), full)

@@ -7,7 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, starmap
 from operator import attrgetter
 from typing import Any
 
@@ -96,10 +96,8 @@ def state_difference(before: str, now: str) -> str:
     phrases = []
     for load in sorted(new.loads, key=attrgetter("time"), reverse=True):
         earlier = loads.get(load.id, _Load())
-        actions = [
-            *_counted_kinds("added", load.created, earlier.created),
-            *_counted_kinds("changed", load.changed, earlier.changed),
-        ]
+        counts = (("added", load.created, earlier.created), ("changed", load.changed, earlier.changed))
+        actions = list(filter(None, starmap(_counted_kinds, counts)))
         if actions:
             time = load.time[:16].replace("T", " ")
             phrases.append(f"{load.source}, loaded {time} UTC, {' and '.join(actions)}")
@@ -113,13 +111,14 @@ def _count_changes(state: _State) -> int:
     return sum(sum(load.created) + sum(load.changed) for load in state.loads)
 
 
-def _counted_kinds(action: str, counts: Sequence[int], earlier: Sequence[int]) -> list[str]:
-    """Return how many records of each kind a load has added or changed since an earlier state."""
-    return [
-        f"{action} {count - before:,} {singular if count - before == 1 else plural}"
+def _counted_kinds(action: str, counts: Sequence[int], earlier: Sequence[int]) -> str:
+    """Return how many records of each kind a load has added or changed since an earlier state; empty for none."""
+    numbers = [
+        f"{count - before:,} {singular if count - before == 1 else plural}"
         for (singular, plural), count, before in zip(_KINDS, counts, earlier, strict=True)
         if count > before
     ]
+    return f"{action} {' and '.join(numbers)}" if numbers else ""
 
 
 def last_changes(graph: Graph, day: int) -> dict[str, int | None]:

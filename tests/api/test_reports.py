@@ -27,7 +27,7 @@ from tests.chromium import chromium, looking_at
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.models.tiny import byte_level, random_model
 from tests.probes.questions.answering import Answering
-from tests.report.page_numbers import numbers_apart, page_numbers
+from tests.report.page_numbers import apart, page_numbers
 from tests.written_source import WrittenSource
 
 if TYPE_CHECKING:
@@ -208,11 +208,11 @@ def test_figures_can_be_recomputed_from_the_audit_trail(asked: Asked, report: Re
 
 
 def test_number_of_each_result_has_one_value(report: Report, together: Report) -> None:
-    assert numbers_apart(report.page().read_text(encoding="utf-8")) == {}
+    assert apart(page_numbers(report.page().read_text(encoding="utf-8"))) == {}
     page = together.page().read_text(encoding="utf-8")
     for finding in together.findings:
         assert len(page_numbers(page, finding.label)["known"]) >= 3
-        assert numbers_apart(page, finding.label) == {}
+        assert apart(page_numbers(page, finding.label)) == {}
 
 
 def test_outdated_answers_have_their_age(asked: Asked, report: Report) -> None:

@@ -18,6 +18,7 @@ from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Result, RowResult
 from tests.api.labelled_world import label_all, well_read
 from tests.conftest import REPOSITORY
+from tests.report.page_numbers import apart, label_numbers
 from tests.stored import store_measurement
 from tests.task_logs.written import write_lines
 
@@ -103,6 +104,12 @@ def test_texts_of_a_result_are_as_written(made: World, kind: str, monkeypatch: p
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
+
+
+def test_page_of_labels_shows_one_number_for_one_thing(made: World) -> None:
+    numbers = label_numbers(made.labels.page().read_text(encoding="utf-8"))
+    assert apart(numbers) == {}
+    assert {meaning for meaning, texts in numbers.items() if len(texts) > 1} >= {"asked facts", "profile: not encoded"}
 
 
 def test_every_file_of_texts_is_of_a_kind() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.api.demo import demo_graph, run_demo
+from kgprobe.api.demo import run_demo
 from kgprobe.graph.client import Graph
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.servers.opening import open_graph
@@ -172,8 +172,10 @@ def test_demo_goes_on_shows_what_it_found_and_asks_again(
         "the first run made way for the last"
     )
     # As an earlier version left it, whose beliefs nobody finds now.
-    with open_graph(demo_graph()) as graph:
+    with open_graph(tmp_path / "demo") as graph:
         list(graph.run_text("MATCH (run:Run {id: 'demo'}) REMOVE run.form", {})[1])
         list(graph.run_text("MATCH (belief:Belief) DETACH DELETE belief", {})[1])
     anew = succeed("demo", "--rounds", "2", "--facts-per-round", "6", "--json", KGPROBE_HOME=str(tmp_path))
     assert json.loads(anew.stdout.splitlines()[-1])["headline"] == first["headline"]
+    # The demo's graph has a folder of its own, in which its run is found.
+    assert printed("show", "demo", "--json", KGPROBE_HOME=str(tmp_path))["headline"] == first["headline"]

@@ -148,18 +148,7 @@ def test_two_days_of_a_new_user(
     # Label them, write a training set, and fine-tune.
     label = ("label", "--model", "hf:./model", "--ways", "distractors", "--name", "labels", "--json")
     assert printed(*label, **home)["asked_facts"] == len(rows)
-    teach = (
-        "--teach",
-        "surely unknown",
-        "--known-share",
-        "0.5",
-        "--held-out",
-        "0",
-        "--form",
-        "statements",
-        "--format",
-        "completion",
-    )
+    teach = ("--teach", "surely unknown", "--known-share", "0.5", "--held-out", "0", "--form", "statements")
     succeed("export", "sft", "labels", *teach, "-o", "sft", **home)
     examples = [json.loads(line) for line in Path("sft/train.jsonl").read_text(encoding="utf-8").splitlines()]
     chosen = {fact for example in examples for fact in example["facts"]}

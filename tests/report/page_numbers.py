@@ -5,7 +5,7 @@ import html
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,15 +13,18 @@ import msgspec
 _SHARE = r"(< 1%|\d+%)"
 # The headings of the columns with the share that is known.
 _KNOWN = ("Right", "Win rate")
+# What sentences of comparisons say.
+_IN_COMPARISONS = {
+    "facts": r"(?:the|on) ([\d,]+) facts",
+    "points": r"([\d.]+) points(?: gained| lost| \()",
+    "forgotten": r"([\d,]+) facts? forgotten",
+    "gained": r"([\d,]+) gained",
+}
 
 
-def numbers_apart(page: str, label: str = "") -> dict[str, list[str]]:
-    """Return the numbers that a page shows with several values, by meaning.
-
-    Args:
-        label: of one of several results on the page.
-    """
-    return {meaning: texts for meaning, texts in page_numbers(page, label).items() if len(set(texts)) > 1}
+def apart(numbers: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the numbers with several values, by meaning."""
+    return {meaning: texts for meaning, texts in numbers.items() if len(set(texts)) > 1}
 
 
 def page_numbers(page: str, label: str = "") -> dict[str, list[str]]:
@@ -123,3 +126,58 @@ def _of_data(page: str) -> Iterator[tuple[str, str]]:
         if len(shares) == 1:
             yield f"known by relation: {name}", "not asked" if shares[0] < 0 else f"{shares[0] / 1000:.0%}"
     yield "asked facts", re.findall(r"questions? about ([\d,]+) fact", page)[0]
+
+
+def comparison_numbers(page: str, models: Sequence[str]) -> dict[str, list[str]]:
+    """Return the numbers of a page that compares models on the same facts, by meaning."""
+    numbers: defaultdict[str, list[str]] = defaultdict(list)
+    texts = list(map(_text, re.findall(r"<h1>.*?</h1>|<p[^>]*>.*?</p>", page, re.DOTALL)))
+    for meaning, pattern in _IN_COMPARISONS.items():
+        for text in texts:
+            numbers[meaning] += re.findall(pattern, text)
+    for name, bar in re.findall(r'<p class="of">(.*?)</p>(.*?)</ul>', page, re.DOTALL):
+        shares = re.findall(r"(?:surely|leans) known: [\d,]+ \((\d+)%\)", bar)
+        numbers[f"right: {_text(name)}"].append(f"{sum(map(int, shares))}%")
+    for row in _table_rows(page):
+        if "Relation" in row and row["Relation"] != "all":
+            continue
+        numbers["facts"] += [row[head] for head in ("Facts", "Shared") if head in row]
+        numbers["forgotten"] += [row[head] for head in ("Forgotten", "First alone") if head in row]
+        numbers["gained"] += [row[head] for head in ("Gained", "Second alone") if head in row]
+        for head in ("Loss", "Second - first"):
+            numbers["points"] += re.findall(r"^[+-]([\d.]+)", row.get(head, ""))
+        for model in models:
+            heads = [model.capitalize(), *(("Win rate", "Mean accuracy") if row.get("Model") == model else ())]
+            if "Subsumption" not in row["heading"]:
+                numbers[f"right: {model}"] += [row[head].split(" [")[0] for head in heads if head in row]
+    return dict(numbers)
+
+
+def label_numbers(page: str) -> dict[str, list[str]]:
+    """Return the numbers of the page of a label table, by meaning."""
+    numbers: defaultdict[str, list[str]] = defaultdict(list)
+    lead = page[: page.index("<table")]
+    for scheme, classes in re.findall(r"(profile|belief|slick): ([^<]*)", lead):
+        for name, share in re.findall(r"([a-z][\w ,]*?) (< 1%|\d+%) \[", html.unescape(classes)):
+            numbers[f"{scheme}: {name}"].append(share)
+    for row in _table_rows(page):
+        kind, _, scheme = row["heading"].partition(": ")
+        if kind == "Classes":
+            numbers[f"{scheme}: {row['Class']}"].append(row["Share"].split(" [")[0])
+        if kind == "Right answers by way of asking":
+            numbers["asked facts"].append(row["Asked"])
+    numbers["asked facts"] += re.findall(r"([\d,]+) asked facts", lead)
+    for scheme in ("profile", "belief", "slick"):
+        asked = [int(row["Asked facts"]) for row in _table_rows(page) if row["heading"] == f"By relation: {scheme}"]
+        numbers["asked facts"] += [f"{sum(asked):,}"] if asked else []
+    return dict(numbers)
+
+
+def _table_rows(page: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of all tables, by the names of their columns, with the heading above."""
+    for section in re.findall(r"<section.*?</section>", page, re.DOTALL):
+        heading = _text("".join(re.findall(r"<(?:h2|summary)[^>]*>(.*?)</(?:h2|summary)>", section, re.DOTALL)[:1]))
+        for table in re.findall(r"<table.*?</table>", section, re.DOTALL):
+            head, *body = map(_cells, re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL))
+            for cells in body:
+                yield {"heading": heading} | dict(zip(head, cells, strict=True))

@@ -1,4 +1,4 @@
-"""Each number that a page of results shows twice is the same, of a run with and without an estimate, and once asked."""
+"""Each number that a page shows twice is the same: of a run with and without an estimate, once asked, and compared."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
@@ -19,9 +20,10 @@ from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.keys import FactKey
-from tests.report.page_numbers import numbers_apart, page_numbers
+from tests.report.page_numbers import apart, comparison_numbers, page_numbers
 from tests.results.found import find_in_outcomes, find_in_run
 from tests.running.killed_run import make_plan
+from tests.stored import store_measurement
 from tests.written_source import WrittenSource
 
 AS_OF = 20200101
@@ -98,8 +100,23 @@ def findings(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
 def test_page_shows_one_number_for_one_thing(findings: dict[str, Finding], tmp_path: Path) -> None:
     for name, finding in findings.items():
         page = write_finding_page(tmp_path / f"{name}.html", finding).read_text(encoding="utf-8")
-        assert numbers_apart(page) == {}, name
+        assert apart(page_numbers(page)) == {}, name
         often = {meaning for meaning, texts in page_numbers(page).items() if len(texts) > 1}
         assert {"known", "facts", "guessing", "asked facts", "known by relation: works for"} <= often, name
     assert findings["without estimate"].over_graph is findings["once"].over_graph is None
     assert findings["few answers"].over_graph is not None
+
+
+def test_page_of_a_comparison_shows_one_number_for_one_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    known = {"alpha": range(60, 160), "beta": range(70, 190)}
+    alpha, beta = (
+        kgprobe.open(store_measurement(tmp_path / name, {f"f{n:03}": n in own for n in range(200)}, model=name))
+        for name, own in known.items()
+    )
+    right = {"right: alpha": "50%", "right: beta": "60%"}
+    for result in (kgprobe.compare([alpha, beta]), kgprobe.check(alpha, beta)):
+        numbers = comparison_numbers(result.page().read_text(encoding="utf-8"), list(known))
+        assert apart(numbers) == {}, result.summary()
+        expected = {"facts": "200", "points": "10.0", "forgotten": "10", "gained": "30", **right}
+        assert {meaning: texts[0] for meaning, texts in numbers.items()} == expected
