@@ -46,7 +46,7 @@ def test_several_models_are_asked_in_turn_and_compared(home: dict[str, str]) -> 
         models = ["--model", f"openai:yes@{yes.url}", "--model", f"openai:no@{no.url}"]
         done = succeed(*EASY, *models, *options, **home, COLUMNS="200")
     side_by_side = done.stdout.partition("Side by side")[2]
-    assert {"yes", "no"} <= {line.split()[0] for line in side_by_side.splitlines() if line.strip()}
+    assert {"both.yes", "both.no"} <= {line.split()[0] for line in side_by_side.splitlines() if line.strip()}
     assert "Rates are over the " in side_by_side
     again = kgprobe("show", "both.yes", "both.no", **home, COLUMNS="200")
     assert again.stdout == done.stdout.partition("Side by side")[0]
