@@ -167,7 +167,7 @@ def test_demo_goes_on_shows_what_it_found_and_asks_again(
     assert {**first, "page": None, "outcomes": None} == {**third, "page": None, "outcomes": None}
     assert (first["questions"], first["rounds"]) == (12, 2)
     assert 0 <= first["win_rate"] <= 1
-    assert first["headline"].startswith("Gemma 3 270M knows ")
+    assert first["headline"].startswith("Gemma 3 270M is right on ")
     assert [Path(each["page"]).is_file() for each in found] == [False, False, True], (
         "the first run made way for the last"
     )
