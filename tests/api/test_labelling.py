@@ -103,7 +103,8 @@ def test_labels_of_real_facts_equal_their_definition(
         assert shown == (names[fact.subject], names[fact.relation], names[fact.object])
         counts = {way: (sum(own.answers[row.fact]), len(own.answers[row.fact])) for way, own in asked.items()}
         assert row.answers == {way: count for way, count in counts.items() if count[1]}
-        assert row.basis == ("asked" if row.answers else "predicted")
+        # The basis is that of the way whose answers the probability is of.
+        assert row.basis == ("asked" if counts["distractors"][1] else "predicted")
         assert row.profile == profile_by_definition(asked, row.fact)
         assert 0 <= row.known_low <= row.known <= row.known_high <= 1
         right, answers = counts["distractors"]
