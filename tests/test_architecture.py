@@ -57,7 +57,7 @@ WORDS = {
     "version",
     "waiting",
 }
-MOST_LINES = 600
+MOST_LINES = 900
 
 
 def modules() -> list[Path]:
