@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.probes.examples.evidence import ExampleEvidence
@@ -19,7 +19,7 @@ from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.stats.paired_proportions import mcnemar
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, naive_score, random_model
-from tests.report.page_numbers import assert_study_agrees
+from tests.results.rendering.page_numbers import assert_study_agrees
 
 AS_OF = {"as_of": 20251231}
 FEW = {"relations": ["P36"], "limit": 6, "choices": 4, **AS_OF}
