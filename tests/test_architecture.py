@@ -29,6 +29,7 @@ ORDER = [
     "verbalize",
     "search",
     "probes",
+    "answers",
     "datasets",
     "beliefs",
     "running",

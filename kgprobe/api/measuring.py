@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.dates import as_of_day
 from kgprobe.files import home
@@ -33,7 +34,6 @@ from kgprobe.running.settings import (
     require_identical,
     versions,
 )
-from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import Listed, choose_facts, list_existing
 

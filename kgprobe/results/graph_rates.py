@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.store import FILE, read_rounds
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate, group_rate, group_rates
 from kgprobe.beliefs.group_rates import Grouping
 from kgprobe.errors import KgprobeError
@@ -30,7 +31,6 @@ from kgprobe.running.frame import Frame, open_frame
 from kgprobe.running.learner import counted_answers
 from kgprobe.running.learning import Learning, open_learning, replay
 from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.store import FILE, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.years import YearSource
 from kgprobe.sanitize import counted

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.store import Outcomes
 from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome, answered
 from kgprobe.report.plots import Category, CategoryPlot, Line, Plot, line_of
-from kgprobe.running.store import Outcomes
 from kgprobe.stats.proportions import CONFIDENCE, share
 from kgprobe.studies.paired import against_first, compare_with_first
 from kgprobe.studies.study import Study

@@ -387,11 +387,6 @@ def test_run_without_answers_has_no_finding(asked: Graph) -> None:
         find_in_run(asked, "other", list)
 
 
-def test_fact_without_question_is_shown_by_its_object(asked: Graph) -> None:
-    known = find_in_run(asked, "run", list).known[0]
-    assert (known.question, known.answer, known.subject, known.relation) == ("", "name 1", "name 0", "first")
-
-
 def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
     caveat = finding.about.caveat

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kgprobe.answers.store import FILE, StoredDraw
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
@@ -16,7 +17,6 @@ from kgprobe.records import Fact
 from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.running import learning
 from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.store import FILE, StoredDraw
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
 from tests.results.test_graph_rates import PEOPLE, RELATIONS, always, ask, load_facts
