@@ -21,12 +21,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgprobe.answers.store import FILE, TrailLine, digest_of_answers, open_trail, read_lines
-from kgprobe.files import replacing
+from kgprobe.base.files import replacing
+from kgprobe.base.intervals import Mean, Percent, Points, Share
+from kgprobe.base.tables import Table
+from kgprobe.base.version import __version__
 from kgprobe.probes.outcome import Evidence, Headline, Outcome, ProbeResults, Verdict
 from kgprobe.probes.register import ProbeKind
-from kgprobe.stats.proportions import Mean, Percent, Points, Share, more_than_half
-from kgprobe.tables import Table
-from kgprobe.version import __version__
+from kgprobe.stats.proportions import more_than_half
 
 if TYPE_CHECKING:
     import pandas as pd

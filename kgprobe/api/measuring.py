@@ -1,24 +1,21 @@
 """``kgprobe.measure``: ask a list of facts once each, by one probe."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from kgprobe.answers.store import FILE, Outcomes
-from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.files import home
+from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.files import home
+from kgprobe.base.options import make_options, options_of
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
-from kgprobe.options import make_options, options_of
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.measurement import Measurement
@@ -186,10 +183,11 @@ def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
     Raises:
         KgprobeError: the folder holds no measurement, or a file is damaged.
     """
+    from kgprobe.answers.table import read_answers
+
     config = read_measurement(folder)
     kind = PROBES.get(config["probe"])
-    outcomes = Outcomes(folder / FILE, kind.evidence())
-    verdicts = Counter(map(attrgetter("verdict"), outcomes))
+    verdicts = read_answers(folder, kind, config["described"]).verdicts
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
     graph = None if "dataset" in config else graph
     return Measurement(folder, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kgprobe.answers.store import FILE, Outcomes
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, UNKNOWN

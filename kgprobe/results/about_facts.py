@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from kgprobe.answers.table import Answers
-from kgprobe.dates import year_of
+from kgprobe.base.dates import year_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source

@@ -15,10 +15,13 @@ import numpy as np
 import pandas as pd
 
 from kgprobe.answers.table import Answers
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Share
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, flat_row, row_dicts
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.summary import BeliefWord, summarize
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.about import About
@@ -30,9 +33,7 @@ from kgprobe.results.result import SHOWN_FACTS, Result
 from kgprobe.running.settings import given_name
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
-from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import CONFIDENCE, Share, against_guessing
-from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
+from kgprobe.stats.proportions import CONFIDENCE, against_guessing
 
 # Columns of the table of asked facts, and of their questions.
 FACT_COLUMNS = (
@@ -397,14 +398,11 @@ def make_finding(
 
 def _counted_beliefs(facts: pd.DataFrame) -> pd.DataFrame:
     """Return answers to facts with the beliefs that follow from their counts alone, without a learner."""
-    counts = ["right", "wrong", "refused", "off_format", "chances"]
-    believed: pd.DataFrame = facts[["fact", "subject", *counts]].assign(
-        alpha=1 + facts["wrong"], beta=1 + facts["right"]
-    )
-    beliefs = summarize(believed)
+    beliefs = summarize(facts.assign(alpha=1 + facts["wrong"], beta=1 + facts["right"]))
     words = [word.value for word in beliefs.words]
-    believed = believed.assign(theta=beliefs.theta, low=beliefs.low, high=beliefs.high, believed=words)
-    return believed
+    believed = {"theta": beliefs.theta, "low": beliefs.low, "high": beliefs.high, "believed": words}
+    own: pd.DataFrame = facts[["fact", "subject", "right", "wrong", "refused", "off_format"]].assign(**believed)
+    return own
 
 
 def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 from kgprobe.answers import table
 from kgprobe.answers.store import FILE, OutcomeStore, encode_line
 from kgprobe.answers.table import TABLE, Answers, read_answers
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
