@@ -9,22 +9,22 @@
 ``echo`` is the last choice, and ``prompt_logprobs`` is not used: current servers disable their prefix caches for them.
 
 The log-probabilities are tested before scoring (:func:`shake_hands`), because a server that ignores unknown parameters
-still returns plausible numbers. A test text is sent twice, with the options in another order and one by one, as ids and
-as text, after other tokens, in parallel with other requests, and with sampling parameters that should not affect the
-result. Values that always vary, never vary, or vary where they should not, are rejected. The first method that passes
-all tests is used.
+still returns plausible numbers. At most eight requests ask for the same values in several ways: twice, with the options
+in another order and without some of them, as ids and as text, after half of the text, in parallel with other requests,
+and with sampling parameters that should not affect the result. Values that always vary, never vary, or vary where they
+should not, are rejected. The first method that passes all tests is used. Every later answer is tested for what it shows
+alone: missing and impossible values, sums over 1, another number of tokens, another model or version of the server.
 
 Not detected: a server that divides all logits by a constant and ignores a bias.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import UNREADABLE_JSON
@@ -41,10 +41,27 @@ _CERTAIN = 1000.0
 _ROUNDING = 1e-3
 # Lower numbers mark filtered tokens: servers use -9999 or the smallest float.
 _LEAST = -1000.0
+# A server with more of them has a new one for every answer, and they say nothing.
+_MOST_VERSIONS = 4
+
+# The tokens before a target, and the target.
+Edge: TypeAlias = "tuple[tuple[int, ...], int]"
 
 
 class UntrustworthyError(KgprobeError):
     """Raised for log-probabilities of a server that are invalid or incomplete."""
+
+
+class NewVersionError(UntrustworthyError):
+    """Raised for an answer of another model or version than those that were tested.
+
+    Attributes:
+        version: the name that the server gives.
+    """
+
+    def __init__(self, message: str, version: str) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +90,13 @@ class Reply(msgspec.Struct, frozen=True):
         values: natural log-probability of each target; None if the server did not return it.
         drawn: id of the generated token, or its text if the server returns no ids; None if unknown.
         prompt_tokens: number of tokens of the prompt, by the server; None if unknown.
+        version: the server's names of its model and of its version; empty if it gives none.
     """
 
     values: list[float | None]
     drawn: int | str | None = None
     prompt_tokens: int | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +120,27 @@ class ServerMethod:
     partial: bool = False
     as_text: bool = False
 
+    def edges(self, question: Question) -> list[Edge]:
+        """Return the tokens before each target of a question, with the target."""
+        if not self.follow:
+            return [(question.prefix, target) for target in question.targets]
+        tokens, first = question.prefix + question.targets, len(question.prefix)
+        return [(tokens[:place], tokens[place]) for place in range(first, len(tokens))]
+
 
 class NextTokensForm(Form[Question]):
     """Form of questions to one server, see :class:`.requests.Form`; the text of an answer is a reply as JSON."""
 
     dispensable = True
 
-    def __init__(self, address: Address, method: ServerMethod) -> None:
+    def __init__(self, address: Address, method: ServerMethod, versions: Collection[str] | None = None) -> None:
+        """Create the form of a method.
+
+        Args:
+            versions: the versions of the server that were tested; None accepts any.
+        """
         self._name = address.name
+        self._versions = None if versions is None or len(versions) > _MOST_VERSIONS else versions
         self._model = address.model
         self._method = method
         self.path = f"{root_of(address)}{method.path}" if method.at_root else method.path
@@ -125,6 +157,7 @@ class NextTokensForm(Form[Question]):
         """Return a reply with the values of the targets, or a fault.
 
         Raises:
+            NewVersionError: The answer is of a version that was not tested.
             UntrustworthyError: Values are missing, or are not log-probabilities.
         """
         try:
@@ -132,17 +165,24 @@ class NextTokensForm(Form[Question]):
         except UNREADABLE_JSON as error:
             return Fault(f"the server's answer is not JSON: {error}")
         try:
-            reply = self._method.read(decoded, question)
+            reply = msgspec.structs.replace(self._method.read(decoded, question), version=_version(decoded))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise UntrustworthyError(
                 f"{self._name} gives no log-probabilities by the method {self._method.name}: its answer lacks"
                 f" {type(error).__name__}({error})."
             ) from error
+        if self._versions is not None and reply.version not in self._versions:
+            raise NewVersionError(f"{self._name} was tested as another version than {reply.version!r}.", reply.version)
         self._check(reply, question)
         tokens = reply.prompt_tokens if reply.prompt_tokens is not None else self.size(question)[0]
         return Answer(msgspec.json.encode(reply).decode(), prompt_tokens=tokens, completion_tokens=1)
 
     def _check(self, reply: Reply, question: Question) -> None:
+        if reply.prompt_tokens not in (None, self.size(question)[0]):
+            raise UntrustworthyError(
+                f"The tokenizer is not the server's: it gives {self.size(question)[0]} tokens for a text, the server"
+                f" {reply.prompt_tokens}. Name another `tokenizer`."
+            )
         values = [value for value in reply.values if value is not None]
         can_lack = self._method.partial and len(question.targets) > 1
         if len(values) < len(question.targets) and not can_lack:
@@ -177,6 +217,12 @@ def _without_nan(content: bytes) -> bytes:
     import json
 
     return json.dumps(json.loads(content, parse_constant=str)).encode()
+
+
+def _version(answer: Any) -> str:
+    """Return the names that a server gives in an answer to its model and to its version."""
+    names = (answer.get("model"), answer.get("system_fingerprint"), answer.get("meta_info", {}).get("weight_version"))
+    return " ".join(str(name) for name in names if name is not None)
 
 
 def _number(value: Any) -> float:
@@ -283,12 +329,7 @@ def _echo_body(question: Question) -> dict[str, Any]:
 
 def _read_echo(answer: Any, question: Question) -> Reply:
     logprobs = answer["choices"][0]["logprobs"]
-    count = _count(answer["usage"]["prompt_tokens"])
-    if count != len(question.prefix) + len(question.targets):
-        raise UntrustworthyError(
-            f"The server counts {count} tokens where {len(question.prefix) + len(question.targets)} were sent: its"
-            " tokenization differs, or it adds tokens at the beginning."
-        )
+    count = int(answer["usage"]["prompt_tokens"])
     values = logprobs["token_logprobs"]
     # The generated token follows the prompt; a special token before the prompt can be missing.
     echoed = values[: len(values) - int(answer["usage"].get("completion_tokens", 1))]
@@ -339,11 +380,8 @@ METHODS: Mapping[str, ServerMethod] = {
 }
 
 
-Floats = NDArray[np.float64]
-
 # With digits, words and letters of several scripts, so that tokenizers differ on it.
 TEXT = "Tokyo is in Japan, Łódź is in Poland, 東京 is Tokyo; 1, 2, 3, 4, 5, 6, 7"
-OTHER_TEXT = "7, 6, 5: Poland is in Łódź"
 # Nats, between successive requests. Repeated requests gave equal digits (llama.cpp, 4 bits per weight).
 TOLERANCE = 0.1
 # Nats, between requests in another order or in parallel: rounding depends on the server's cache and batches. The same
@@ -352,175 +390,216 @@ ROUNDING = 0.5
 # Nats. Smaller differences count as equal.
 _SAME = 1e-3
 _OPTIONS, _MIN_OPTIONS = 8, 3
-_PARALLEL = 8
 _TEMPERATURE, _BIAS = 0.5, 1.0
 
-
-@dataclass(frozen=True, slots=True)
-class OptionScores:
-    """A server's scores of options after a text.
-
-    Attributes:
-        values: log-probabilities, shape (options,).
-        drawn: id of the generated token; None if unknown.
-        prompt_tokens: number of tokens of the prompt, by the server; None if unknown.
-    """
-
-    values: Floats
-    drawn: int | None
-    prompt_tokens: int | None
+_REPEATED = "The same request gives other log-probabilities"
+_ORDER = "Log-probabilities depend on the order in which options are asked"
+_OTHERS = "Log-probabilities depend on which other options are asked"
+_TOKENIZER = "The tokenizer is not the server's: a text and its tokens have other log-probabilities"
+_SAMPLING = (
+    "Log-probabilities are those after the server's own sampling (temperature, top-k, penalties): another temperature"
+    " and a bias change them by other amounts than expected"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Handshake:
+class Handshake(msgspec.Struct, frozen=True):
     """Result of the test: the first method that passed.
 
     Attributes:
+        name: name of the method.
         difference: largest difference in nats between answers that should be equal.
         findings: name and result of each tested method, in order.
+        versions: versions of the server that gave the answers.
     """
 
-    method: ServerMethod
+    name: str
     difference: float
-    findings: tuple[tuple[str, str], ...]
+    findings: list[tuple[str, str]]
+    versions: list[str]
+
+    @property
+    def method(self) -> ServerMethod:
+        """The method."""
+        return METHODS[self.name]
 
 
-# Scores several questions in parallel; raises UntrustworthyError.
-AskTogether = Callable[[ServerMethod, Sequence[Question]], list[OptionScores]]
+# Sends several questions in parallel, each once; raises UntrustworthyError.
+AskTogether = Callable[[ServerMethod, Sequence[Question]], list[Reply]]
 
 # Returns True if a method can express a question.
 Can = Callable[[ServerMethod, Question], bool]
 
 
 def shake_hands(
-    name: str,
-    ask_together: AskTogether,
-    can: Can,
-    texts: Sequence[tuple[int, ...]],
-    methods: Sequence[str] = tuple(METHODS),
+    name: str, ask_together: AskTogether, can: Can, text: tuple[int, ...], methods: Sequence[str] = tuple(METHODS)
 ) -> Handshake:
     """Return the first of these methods whose log-probabilities can be trusted.
 
-    Cost: some forty requests per method; one if the server lacks it.
+    Cost: at most eight requests for a method that passes; one if the server lacks it; up to five more to find the
+    reason why a method fails.
 
     Args:
         name: name of the model, for messages.
         ask_together: sends requests to the server, also repeated ones.
         can: returns True if a method can express a question; some options cannot be sent as text.
-        texts: token ids of ``TEXT`` and ``OTHER_TEXT``, with the special tokens that the tokenizer adds.
+        text: token ids of ``TEXT``, with the special tokens that the tokenizer adds.
 
     Raises:
         KgprobeError: No method can be trusted; the message lists the reasons.
     """
     findings: list[tuple[str, str]] = []
     for method in map(METHODS.__getitem__, methods):
+        examination = Examination(method, ask_together, can)
         try:
-            difference = examine(method, ask_together, can, texts)
+            difference = examination.run(text)
         except UntrustworthyError as error:
             findings.append((method.name, str(error)))
             continue
-        finding = f"agrees with itself to {difference:.1e} nats"
-        return Handshake(method, difference, (*findings, (method.name, finding)))
+        findings.append((method.name, f"agrees with itself to {difference:.1e} nats"))
+        return Handshake(method.name, difference, findings, sorted(examination.versions))
     reasons = " ".join(f"{method_name}: {finding}" for method_name, finding in findings)
     raise KgprobeError(f"{name} cannot score: no log-probabilities of its server can be used. {reasons}")
 
 
-def examine(
-    method: ServerMethod,
-    ask_together: AskTogether,
-    can: Can,
-    texts: Sequence[tuple[int, ...]],
-    alone: str = "`concurrency` 1",
-) -> float:
-    """Return the largest difference in nats between answers that should be equal, by one method.
+class Examination:
+    """A test of one method: all values of a token after the same tokens are compared with the first one.
 
-    Args:
-        method: the method to test.
-        ask_together, can, texts: as of :func:`shake_hands`.
-        alone: the setting that sends requests one by one, for messages.
-
-    Raises:
-        UntrustworthyError: a test fails.
+    Attributes:
+        versions: versions of the server that gave the answers.
     """
-    return _Examination(method, ask_together, can, alone).run(*texts)
 
+    def __init__(
+        self, method: ServerMethod, ask_together: AskTogether, can: Can, alone: str = "`concurrency` 1"
+    ) -> None:
+        """Prepare a test.
 
-class _Examination:
-    """A test of one method, which keeps the largest difference between answers that should be equal."""
-
-    def __init__(self, method: ServerMethod, ask_together: AskTogether, can: Can, alone: str) -> None:
+        Args:
+            method: the method to test.
+            ask_together, can: as of :func:`shake_hands`.
+            alone: the setting that sends requests one by one, for messages.
+        """
         self._method = method
         self._ask_together = ask_together
         self._can = can
         self._alone = alone
+        self._values: dict[Edge, float] = {}
         self._greatest = 0.0
+        self.versions: set[str] = set()
 
-    def run(self, prompt: tuple[int, ...], other: tuple[int, ...]) -> float:
-        """Return the largest difference; raise UntrustworthyError if it is too large, or answers are wrongly equal."""
-        known = [option for option in dict.fromkeys(prompt[::-1]) if self._can_ask(option, prompt, other)]
-        options = tuple(known[:_OPTIONS])
-        if len(options) < _MIN_OPTIONS:
+    def run(self, prompt: tuple[int, ...]) -> float:
+        """Return the largest difference in nats between values that should be equal.
+
+        Raises:
+            UntrustworthyError: a test fails.
+        """
+        options = self._options(prompt, dict.fromkeys(prompt[::-1]))
+        shorter = (prompt[:end] for end in range(len(prompt) // 2, 0, -1))
+        half = next((part for part in shorter if self._options(part, options[:1])), ())
+        if len(options) < _MIN_OPTIONS or not half:
             raise UntrustworthyError("It accepts only text, and the test cannot be sent as text.")
-        plain = Question(prompt, options)
-        first = self._ask(plain).values
-        self._compare(self._ask(plain).values, first, "The same request gives other log-probabilities")
-        turned = self._ask(Question(prompt, options[::-1])).values[::-1]
-        self._compare(turned, first, "Log-probabilities depend on the order in which options are asked")
-        alone = [self._ask(Question(prompt, (option,))).values[0] for option in options[:2]]
-        self._compare(np.array(alone), first[:2], "Log-probabilities depend on which other options are asked")
-        if np.ptp(first) < _SAME:
-            raise UntrustworthyError("All options are equally probable.")
-        if np.abs(self._ask(Question(other, options)).values - first).max() < _SAME:
-            raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
-        # With echo, the last token of the text is the option.
-        whole = Question(prompt[:-1], prompt[-1:]) if self._method.follow else plain
-        self._check_tokens(whole, len(prompt))
-        self._check_drawing(plain, first)
-        self._check_drawn(whole, plain, first)
-        self._check_parallel(prompt, options[:2])
+        if self._method.follow:
+            drawn = self._check_echo(prompt, half, options)
+        elif self._method.partial:
+            drawn = self._check_listed(prompt, half, options)
+        else:
+            drawn = self._check_chosen(prompt, half, options)
+        self._check_distribution(prompt, half, drawn)
         return self._greatest
 
-    def _can_ask(self, option: int, *prompts: tuple[int, ...]) -> bool:
-        return all(self._can(self._method, Question(prompt, (option,))) for prompt in prompts)
+    def _check_echo(self, prompt: tuple[int, ...], half: tuple[int, ...], options: tuple[int, ...]) -> int:
+        """Compare the values of the text's own tokens; return the token generated after the text."""
+        whole = Question(prompt[:1], prompt[1:], temperature=0.0)
+        drawn = self._drawn(self._ask([whole], "")[0])
+        sampling = {"temperature": _TEMPERATURE, "bias": ((options[0], _BIAS),)}
+        self._check_changed(whole, [({}, _REPEATED), ({"text": TEXT}, _TOKENIZER), (sampling, _SAMPLING)])
+        choices = tuple(dict.fromkeys((drawn, *options)))[:_MIN_OPTIONS]
+        ends = [(prompt, choice) for choice in choices] + [(half, options[0])]
+        self._check_parallel(None, [Question(before[:1], (*before[1:], choice)) for before, choice in ends])
+        return drawn
 
-    def _ask(self, question: Question) -> OptionScores:
-        return self._ask_together(self._method, [question])[0]
+    def _check_listed(self, prompt: tuple[int, ...], half: tuple[int, ...], options: tuple[int, ...]) -> int:
+        """Compare listed tokens with forced ones; return the token generated after the text."""
+        (reply,) = self._send([Question(prompt, options, temperature=0.0)])
+        drawn = self._drawn(reply)
+        rare = next((token for token, value in zip(options, reply.values, strict=True) if value is None), options[-1])
+        rare = next(token for token in (rare, *options) if token != drawn)
+        forced = [Question(prompt, (drawn,)), Question(prompt, (rare,))]
+        for question in forced:
+            self._ask([question], "")
+        sampling = {"temperature": _TEMPERATURE, "bias": ((rare, _BIAS),)}
+        listed = Question(prompt, (drawn, rare))
+        self._check_changed(listed, [({}, _OTHERS), ({"text": TEXT}, _TOKENIZER), (sampling, _SAMPLING)])
+        self._check_parallel(Question(half, (drawn,)), [*forced, Question(half, (drawn,))])
+        return drawn
 
-    def _compare(self, values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
-        """Raise UntrustworthyError if values differ by more than allowed."""
-        difference = float(np.abs(values - expected).max())
+    def _check_chosen(self, prompt: tuple[int, ...], half: tuple[int, ...], options: tuple[int, ...]) -> int:
+        """Compare the values of chosen tokens; return the token generated after the text."""
+        drawn = self._drawn(self._send([Question(prompt, options, temperature=0.0)])[0])
+        plain = Question(prompt, tuple(dict.fromkeys((*options, drawn))))
+        self._ask([plain], "")
+        turned, few = plain.targets[::-1], options[::-2]
+        changes = [({}, _REPEATED), ({"targets": turned}, _ORDER), ({"targets": few}, _OTHERS)]
+        self._check_changed(plain, [*changes, ({"text": TEXT}, _TOKENIZER)])
+        self._check_drawing(plain)
+        together = [replace(plain, targets=turned), replace(plain, targets=few), Question(half, few)]
+        self._check_parallel(Question(half, options), together)
+        return drawn
+
+    def _options(self, prompt: tuple[int, ...], tokens: Collection[int]) -> tuple[int, ...]:
+        """Return the first tokens that can be asked after a prompt."""
+        return tuple(token for token in tokens if self._can(self._method, Question(prompt, (token,))))[:_OPTIONS]
+
+    def _drawn(self, reply: Reply) -> int:
+        if not isinstance(reply.drawn, int) or reply.drawn < 0:
+            raise UntrustworthyError("It does not report the generated token, so its distribution cannot be checked.")
+        return reply.drawn
+
+    def _send(self, questions: Sequence[Question]) -> list[Reply]:
+        replies = self._ask_together(self._method, questions)
+        self.versions.update(reply.version for reply in replies)
+        return replies
+
+    def _ask(self, questions: Sequence[Question], problem: str, allowed: float = TOLERANCE) -> list[Reply]:
+        """Ask in parallel; raise UntrustworthyError if a value differs from the first one by more than allowed."""
+        replies = self._send(questions)
+        difference = 0.0
+        for question, reply in zip(questions, replies, strict=True):
+            for edge, value in zip(self._method.edges(question), reply.values, strict=True):
+                if value is not None:
+                    difference = max(difference, abs(self._values.setdefault(edge, value) - value))
         if not difference <= allowed:
             raise UntrustworthyError(f"{problem} (by up to {difference:.2g} nats; {allowed:g} are allowed).")
         self._greatest = max(self._greatest, difference)
+        return replies
 
-    def _check_tokens(self, whole: Question, count: int) -> None:
-        """Check that the server tokenizes a text in the same way."""
-        text, ids = self._ask(replace(whole, text=TEXT)), self._ask(whole)
-        for scores in (text, ids):
-            if scores.prompt_tokens not in (None, count):
-                raise UntrustworthyError(
-                    f"The tokenizer is not the server's: it gives {count} tokens for a text, the server"
-                    f" {scores.prompt_tokens}. Name another `tokenizer`."
-                )
-        problem = "The tokenizer is not the server's: a text and its tokens have other log-probabilities"
-        self._compare(text.values, ids.values, problem)
+    def _check_changed(self, question: Question, changes: Sequence[tuple[dict[str, Any], str]]) -> None:
+        """Check that changes have no effect: all at once, and one by one only to name the one that has.
 
-    def _check_parallel(self, prompt: tuple[int, ...], options: tuple[int, ...]) -> None:
-        """Check that parallel requests give the same results as single ones."""
-        questions: list[Question] = []
-        for end in range(len(prompt), 1, -1):
-            before = prompt[:end]
-            if len(questions) < _PARALLEL and self._can_ask(options[0], before) and self._can_ask(options[1], before):
-                questions.append(Question(before, options))
-        single = list(map(self._ask, questions))
+        Args:
+            changes: changed attributes of the question, and the problem if they have an effect.
+        """
+        everything: dict[str, Any] = {}
+        for change, _ in changes:
+            everything |= change
+        try:
+            self._ask([replace(question, **everything)], "Log-probabilities depend on the form of a request")
+        except UntrustworthyError:
+            for change, problem in changes:
+                self._ask([replace(question, **change)], problem)
+            raise
+
+    def _check_parallel(self, alone: Question | None, questions: Sequence[Question]) -> None:
+        """Check that parallel requests give the same results as single ones, of which the last is still to ask."""
+        if alone is not None:
+            self._ask([alone], "")
         problem = f"Parallel requests give other log-probabilities than single ones; try {self._alone}"
-        for scores, expected in zip(self._ask_together(self._method, questions), single, strict=True):
-            self._compare(scores.values, expected.values, problem, ROUNDING)
+        self._ask(questions, problem, ROUNDING)
 
-    def _check_drawing(self, plain: Question, values: Floats) -> None:
+    def _check_drawing(self, plain: Question) -> None:
         """Check that temperature and bias have either no effect or exactly the expected one."""
-        other = replace(plain, temperature=_TEMPERATURE, bias=((plain.targets[0], _BIAS),))
-        sampled = self._ask(other).values
+        values = np.array([self._values[edge] for edge in self._method.edges(plain)])
+        (reply,) = self._send([replace(plain, temperature=_TEMPERATURE, bias=((plain.targets[0], _BIAS),))])
+        sampled = np.array(reply.values, dtype=float)
         if np.abs(sampled - values).max() <= TOLERANCE:
             return
         biased = values.copy()
@@ -529,19 +608,23 @@ class _Examination:
         expected = biased / _TEMPERATURE
         difference = np.abs((sampled - sampled[1]) - (expected - expected[1])).max()
         if not difference <= 2 * TOLERANCE / _TEMPERATURE:
-            raise UntrustworthyError(
-                "Log-probabilities are those after the server's own sampling (temperature, top-k, penalties): another"
-                f" temperature and a bias change them by other amounts than expected (by {difference:.2g} nats)."
-            )
+            raise UntrustworthyError(f"{_SAMPLING} (by {difference:.2g} nats).")
 
-    def _check_drawn(self, whole: Question, plain: Question, values: Floats) -> None:
-        """Check that the token generated at temperature 0 is the most probable one."""
-        drawn = self._ask(replace(whole, temperature=0.0)).drawn
-        if drawn is None or drawn < 0:
-            raise UntrustworthyError("It does not report the generated token, so its distribution cannot be checked.")
-        best = self._ask(Question(plain.prefix, tuple(dict.fromkeys((drawn, *plain.targets))))).values[0]
-        if not best >= values.max() - TOLERANCE:
+    def _check_distribution(self, prompt: tuple[int, ...], half: tuple[int, ...], drawn: int) -> None:
+        """Check that values vary with option and prompt, and that the token generated at temperature 0 is the best."""
+        after = {target: value for (before, target), value in self._values.items() if before == prompt}
+        total, best = sum(map(math.exp, after.values())), max(after.values())
+        if best - min(after.values()) < _SAME:
+            raise UntrustworthyError("All options are equally probable.")
+        if total > 1 + 10 * _ROUNDING:
             raise UntrustworthyError(
-                f"The token generated at temperature 0 has a log-probability of {best:.3g}, and another token"
-                f" {values.max():.3g}: these are not the probabilities that it draws from."
+                f"Probabilities of {len(after)} options sum to {total:.3g}; at most 1 is expected."
+            )
+        differences = [abs(after[token] - self._values.get((half, token), after[token])) for token in after]
+        if max(differences) < _SAME:
+            raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
+        if not after[drawn] >= best - TOLERANCE:
+            raise UntrustworthyError(
+                f"The token generated at temperature 0 has a log-probability of {after[drawn]:.3g}, and another token"
+                f" {best:.3g}: these are not the probabilities that it draws from."
             )

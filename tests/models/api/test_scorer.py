@@ -26,6 +26,8 @@ pytestmark = pytest.mark.usefixtures("home")
 PROMPTS = ["The capital of Japan is", "York is", "The capital of Japan is"]
 NAMES = [["Tokyo", "Kyoto", "New York", "New Zealand", "Łódź"], ["a city", ""], ["Tokyo", "Tokyo, and"]]
 FORMS = list(PATHS)
+# Requests of a handshake on the user's bill.
+MOST_REQUESTS = 8
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,7 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
         scorer = scorer_of(server, local.tokenizer if form == "echo_text" else None)
         assert scorer.handshake.method.name == form
         assert scorer.handshake.difference < allowed
+        assert len(server.seen) <= MOST_REQUESTS
         # A text cannot end in a token for its end.
         for eos in (False, True) if form != "echo_text" else (False,):
             found, expected = scorer.score(PROMPTS, NAMES, eos=eos), local.score(PROMPTS, NAMES, eos=eos)
@@ -61,6 +64,55 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
                 assert one.reasons == other.reasons
         described = scorer.describe()
         assert (described["method"], described["url"]) == (form, server.url)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_handshake_is_stored_until_the_server_changes(local: Scorer, tmp_path: Path, form: str) -> None:
+    tokenizer = local.tokenizer if form == "echo_text" else None
+    with serve(local, form, announced="b1", version="fp1") as server:
+        cache = AnswerCache(tmp_path / "answers.sqlite")
+        first = scorer_of(server, tokenizer, cache=cache)
+        cold = len(server.seen)
+        again = scorer_of(server, tokenizer, cache=cache)
+        assert (len(server.seen), again.handshake) == (cold, first.handshake)
+        scorer_of(server, tokenizer, cache=cache, options=ApiOptions(refresh=True))
+        assert len(server.seen) == 2 * cold
+        server.announced = "b2"
+        third = scorer_of(server, tokenizer, cache=cache)
+        assert len(server.seen) == 3 * cold
+        # An answer of another version repeats the handshake, once.
+        server.version = "fp2"
+        third.score(PROMPTS[:1], [["Tokyo"]])
+        assert third.handshake.versions[-1].endswith("fp2")
+        seen = len(server.seen)
+        scorer_of(server, tokenizer, cache=cache).score(PROMPTS[:1], [["Tokyo"]])
+        assert len(server.seen) == seen
+
+
+@pytest.mark.parametrize("lie", ["fewer", "own temperature"])
+def test_change_to_a_lie_is_noticed_behind_a_stored_handshake(local: Scorer, tmp_path: Path, lie: str) -> None:
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+    with serve(local, version="fp1") as server:
+        scorer_of(server, cache=cache)
+        scorer = scorer_of(server, cache=cache)
+        server.lie, stored = lie, len(cache)
+        server.version = None if lie == "fewer" else "fp2"
+        with pytest.raises(KgprobeError, match="cannot score"):
+            scorer.score(PROMPTS, NAMES)
+        assert len(cache) == stored
+        with pytest.raises(KgprobeError, match="cannot score"):
+            scorer_of(server, cache=cache)
+
+
+def test_method_that_vanished_is_chosen_again(local: Scorer, tmp_path: Path, allowed: float) -> None:
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+    with serve(local, tells_tokens=False) as server:
+        scorer_of(server, local.tokenizer, cache=cache)
+        scorer = scorer_of(server, local.tokenizer, cache=cache)
+        server.form = "echo"
+        (found,), (expected,) = scorer.score(PROMPTS[:1], NAMES[:1]), local.score(PROMPTS[:1], NAMES[:1])
+    assert scorer.handshake.method.name == "echo"
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=allowed)
 
 
 def test_text_and_next_token_fit_into_the_context(local: Scorer) -> None:
@@ -147,7 +199,7 @@ def test_names_sharing_nodes_share_requests(local: Scorer, tmp_path: Path) -> No
         }
         assert len(server.seen) - before == len(nodes)
         scorer.score(PROMPTS, NAMES)
-        assert len(server.seen) - before == len(nodes) == len(cache)
+        assert len(server.seen) - before == len(nodes) == len(cache) - 1
         with pytest.raises(BudgetSpentError):
             scorer_of(server, spending=Spending(max_tokens=50))
 
