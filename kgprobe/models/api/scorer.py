@@ -2,7 +2,7 @@
 
 Each inner node of a tree of continuations (:mod:`kgprobe.models.scoring.trie`) is a request of one token, which scores
 all of its children. Continuations, prompts and calls share the requests of common nodes. :mod:`.next_tokens` defines
-the requests, and tests if the server can be trusted.
+the requests, and :mod:`.handshake` tests if the server can be trusted.
 
 Without a local tokenizer, the server's is used over the network: ``/tokenize`` of llama.cpp, vLLM and SGLang. It offers
 the interface of a tokenizer of transformers that :mod:`kgprobe.models.scoring.tokens` uses.
@@ -23,11 +23,10 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import UNREADABLE_JSON
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
+from kgprobe.models.api.handshake import TEXT, Handshake, shake_hands
 from kgprobe.models.api.next_tokens import (
     METHODS,
-    TEXT,
     Edge,
-    Handshake,
     NewVersionError,
     NextTokensForm,
     Question,
@@ -35,7 +34,6 @@ from kgprobe.models.api.next_tokens import (
     ServerMethod,
     UntrustworthyError,
     root_of,
-    shake_hands,
 )
 from kgprobe.models.api.requests import Asker
 from kgprobe.models.generating.generator import Answer, Unanswered
@@ -204,7 +202,7 @@ class ApiScorer(TextScorer):
     def __init__(
         self, asker: Asker, tokenizer: Any = None, *, method: str | None = None, tokenizer_name: str | None = None
     ) -> None:
-        """Choose a method of scoring, see :func:`.next_tokens.shake_hands`.
+        """Choose a method of scoring, see :func:`.handshake.shake_hands`.
 
         Args:
             tokenizer: tokenizer of transformers; None tokenizes on the server.

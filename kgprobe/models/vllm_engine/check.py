@@ -4,7 +4,7 @@
   values as alone with an empty cache (vLLM's issue 42019: stale values with prefix caching).
 - Temperature and a bias have no effect: values are those before sampling.
 - The probabilities of all tokens of the vocabulary sum to one, and the greedy token is the most probable of them.
-- The tests of servers (:class:`kgprobe.models.api.next_tokens.Examination`): repeated requests, options in another
+- The tests of servers (:class:`kgprobe.models.api.handshake.Examination`): repeated requests, options in another
   order and without some of them, another prompt, parallel requests.
 - On request (``plain_check=yes``), the values of a plain pass of transformers with the same weights.
 """
@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgprobe.errors import KgprobeError
+from kgprobe.models.api.handshake import ROUNDING, Examination
 from kgprobe.models.api.next_tokens import (
     METHODS,
-    ROUNDING,
-    Examination,
     Question,
     Reply,
     UntrustworthyError,

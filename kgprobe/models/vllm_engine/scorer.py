@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.models.api.next_tokens import TEXT
+from kgprobe.models.api.handshake import TEXT
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
