@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.api.next_tokens import MAX_TOTAL, METHODS, Edge, Question, Reply, ServerMethod, UntrustworthyError
 
 # With digits, words and letters of several scripts, so that tokenizers differ on it.
@@ -150,7 +150,7 @@ class Examination:
         """Compare the values of the text's own tokens; return the token generated after the text."""
         whole = Question(prompt[:1], prompt[1:], temperature=0.0)
         drawn = self._drawn(self._ask([whole], "")[0])
-        sampling = {"temperature": _TEMPERATURE, "bias": ((options[0], _BIAS),)}
+        sampling = {"temperature": 1.0, "bias": ((options[0], _BIAS),)}
         self._check_changed(whole, [({}, _REPEATED), ({"text": TEXT}, _TOKENIZER), (sampling, _SAMPLING)])
         choices = tuple(dict.fromkeys((drawn, *options)))[:_MIN_OPTIONS]
         ends = [(prompt, choice) for choice in choices] + [(half, options[0])]

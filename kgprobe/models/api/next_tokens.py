@@ -19,11 +19,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import UNREADABLE_JSON
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.connection import Fault
-from kgprobe.models.api.form import Form
+from kgprobe.models.api.connection import Fault, Form
 from kgprobe.models.generating.generator import Answer
 
 # Tokens returned by llama.cpp per request, about 100 bytes each.
@@ -158,7 +157,10 @@ class NextTokensForm(Form[Question]):
         except UNREADABLE_JSON as error:
             return Fault(f"the server's answer is not JSON: {error}")
         try:
-            reply = msgspec.structs.replace(self._method.read(decoded, question), version=_version(decoded))
+            reply = self._method.read(decoded, question)
+            weights = decoded.get("meta_info", {}).get("weight_version")
+            names = filter(None, (decoded.get("model"), decoded.get("system_fingerprint"), weights))
+            reply = msgspec.structs.replace(reply, version=" ".join(map(str, names)))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise UntrustworthyError(
                 f"{self._name} gives no log-probabilities by the method {self._method.name}: its answer lacks"
@@ -210,12 +212,6 @@ def _without_nan(content: bytes) -> bytes:
     import json
 
     return json.dumps(json.loads(content, parse_constant=str)).encode()
-
-
-def _version(answer: Any) -> str:
-    """Return the names that a server gives in an answer to its model and to its version."""
-    names = (answer.get("model"), answer.get("system_fingerprint"), answer.get("meta_info", {}).get("weight_version"))
-    return " ".join(str(name) for name in names if name is not None)
 
 
 def _number(value: Any) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.api.address import find_address
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.requests import Asker
@@ -26,8 +26,6 @@ pytestmark = pytest.mark.usefixtures("home")
 PROMPTS = ["The capital of Japan is", "York is", "The capital of Japan is"]
 NAMES = [["Tokyo", "Kyoto", "New York", "New Zealand", "Łódź"], ["a city", ""], ["Tokyo", "Tokyo, and"]]
 FORMS = list(PATHS)
-# Requests of a handshake on the user's bill.
-MOST_REQUESTS = 8
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +53,7 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
         scorer = scorer_of(server, local.tokenizer if form == "echo_text" else None)
         assert scorer.handshake.method.name == form
         assert scorer.handshake.difference < allowed
-        assert len(server.seen) <= MOST_REQUESTS
+        assert len(server.seen) <= 8
         # A text cannot end in a token for its end.
         for eos in (False, True) if form != "echo_text" else (False,):
             found, expected = scorer.score(PROMPTS, NAMES, eos=eos), local.score(PROMPTS, NAMES, eos=eos)
@@ -130,42 +128,35 @@ def test_text_and_next_token_fit_into_the_context(local: Scorer) -> None:
         assert set(scored.reasons) == {2}
 
 
-LIES = {
-    "fewer": "fewer log-probabilities than asked: 7 of 8",
-    "not a number": "gives nan as a log-probability",
-    "positive": r"as a log-probability \(method token_ids\)",
-    "another tokenization": "The tokenizer is not the server's",
-    "noise": "The same request gives other log-probabilities",
-    "uniform": "All options are equally probable",
-    "order": "depend on the order in which options are asked",
-    "shared out": "depend on which other options are asked",
-    "ignores the prompt": "do not depend on the prompt",
-    "own temperature": "after the server's own sampling",
-    "temperature zero": "after the server's own sampling",
-    "top-k": "gives -9999.0 as a log-probability .* Does the server filter",
-    "other model": "not the probabilities that it draws from",
-    "side by side": "Parallel requests give other log-probabilities than single ones; try `concurrency` 1",
-}
-
-
-@pytest.mark.parametrize(("lie", "told"), LIES.items())
-def test_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, lie: str, told: str) -> None:
-    with serve(local, "token_ids", lie) as server, pytest.raises(KgprobeError, match=f"cannot score.*{told}"):
-        scorer_of(server)
-
-
 @pytest.mark.parametrize(
     ("form", "lie", "told"),
     [
+        ("token_ids", "fewer", "fewer log-probabilities than asked: 7 of 8"),
+        ("token_ids", "not a number", "gives nan as a log-probability"),
+        ("token_ids", "positive", r"as a log-probability \(method token_ids\)"),
+        ("token_ids", "another tokenization", "The tokenizer is not the server's"),
+        ("token_ids", "noise", "The same request gives other log-probabilities"),
+        ("token_ids", "uniform", "All options are equally probable"),
+        ("token_ids", "order", "depend on the order in which options are asked"),
+        ("token_ids", "shared out", "depend on which other options are asked"),
+        ("token_ids", "ignores the prompt", "do not depend on the prompt"),
+        ("token_ids", "own temperature", "after the server's own sampling"),
+        ("token_ids", "temperature zero", "after the server's own sampling"),
+        ("token_ids", "top-k", "gives -9999.0 as a log-probability .* Does the server filter"),
+        ("token_ids", "other model", "not the probabilities that it draws from"),
+        ("token_ids", "side by side", "Parallel requests give other log-probabilities .* try `concurrency` 1"),
         ("n_probs", "ignores the bias", "fewer log-probabilities than asked: 0 of 1"),
+        ("n_probs", "side by side", "Parallel requests give other log-probabilities"),
         ("token_ids_logprob", "fewer", "fewer log-probabilities than asked"),
         ("echo", "no echo", "does not echo the prompt"),
         ("echo", "shifted", "not the probabilities that it draws from|sum to"),
-        ("echo", "another tokenization", "The tokenizer is not the server's|counts .* tokens"),
+        ("echo", "another tokenization", "The tokenizer is not the server's"),
+        ("echo", "own temperature", "after the server's own sampling"),
+        ("echo", "side by side", "Parallel requests give other log-probabilities"),
     ],
 )
-def test_so_is_one_of_another_form(local: Scorer, form: str, lie: str, told: str) -> None:
-    with serve(local, form, lie) as server, pytest.raises(KgprobeError, match=told):
+def test_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, form: str, lie: str, told: str) -> None:
+    with serve(local, form, lie) as server, pytest.raises(KgprobeError, match=f"cannot score.*{told}"):
         scorer_of(server)
 
 
