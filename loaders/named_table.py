@@ -106,15 +106,7 @@ class NamedTable(FileSource):
 
 
 def read_header(file: InputFile, optional: Sequence[str], delimiters: Sequence[str] = tuple(_DELIMITERS)) -> Header:
-    """Return the header: the columns' names in lower case, and the separator.
-
-    Args:
-        optional: columns that a table may have.
-        delimiters: possible separators, unless the first line names it.
-
-    Raises:
-        KgprobeError: the header cannot be read, does not name the columns that a fact needs, or names one twice.
-    """
+    """Return the header: the columns' names in lower case, and the separator."""
     # A reading of its own: the stream's position is still at the beginning.
     again = InputFile(file.path, file.size)
     separator = separator_of(again)

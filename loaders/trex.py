@@ -276,11 +276,7 @@ def _open(options: TrexOptions) -> Trex:
 
 
 def _files(path: Path) -> list[InputFile]:
-    """Return the files of a path, sorted by name.
-
-    Raises:
-        KgprobeError: there are none, or one is unreadable.
-    """
+    """Return the files of a path, sorted by name."""
     files: list[InputFile] = []
     for part in _parts(path):
         files += open_members(part, _SUFFIXES) if part.suffix == ".zip" else [open_input(part)]

@@ -26,9 +26,6 @@ def literal(text: str, words: str) -> Entity | None:
 
     Its datatype is also an entity type, so that distractors of the type exist.
 
-    Args:
-        words: its mention in a sentence.
-
     Raises:
         ValueError: the value is empty, or typed as a date and invalid.
     """

@@ -157,9 +157,6 @@ class CorrectedRates:
         Returns:
             None if fewer than 3 of them were drawn, or possibly none can be asked.
 
-        Raises:
-            ArgumentError: ``members`` does not have one value per fact.
-
         Cost: a pass over the facts, and some over the draws.
         """
         if members is not None and len(members) != self.count:

@@ -72,7 +72,6 @@ def group_of(name: str, facts: pd.DataFrame, group: str | None = None) -> GroupR
     Args:
         facts: one row per fact, at least one, with numbers of own answers (right, wrong, and among the wrong ones
             refused and off_format) and a guesser's probability to win it (guessed).
-        group: id of the group.
     """
     readable = facts["wrong"] - facts["refused"] - facts["off_format"]
     heard = facts["right"] + readable > 0
@@ -97,7 +96,6 @@ def grouped(
 
     Args:
         by: kind of the groups.
-        facts: see :func:`group_of`.
         keys: each fact's group key, or the list of its keys.
         names: pairs of a group's key and name; a missing name is replaced by the key.
         least: minimum number of facts in a group.

@@ -71,10 +71,6 @@ def build_files(
 
     Args:
         relations: ids; empty means all active ones.
-
-    Raises:
-        UnknownNameError: a named relation is not active.
-        KgprobeError: no relation is active, or none qualifies; the message names the nearest.
     """
     described = askable_relations(graph, ids=relations)
     objects = column_by("id", "objects", graph.read("sample/object_counts", ids=list(described)))

@@ -33,9 +33,6 @@ def read_relations(files: DatasetFolder) -> list[DatasetRelation]:
     """Return the relations of a dataset, in the order of its files; check every row.
 
     Cost: the files are read once. Memory: the ids of the facts.
-
-    Raises:
-        KgprobeError: a row is invalid or there twice, or a relation has one object; the message names the row.
     """
     facts: dict[tuple[str, str, str], str] = {}
     rows = []

@@ -65,9 +65,6 @@ class Graph:
 
         Args:
             release: called once, after the connection is closed or collected.
-
-        Raises:
-            KgprobeError: the server does not answer, or refuses user and password.
         """
         self.endpoint = endpoint
         with explained(endpoint):
@@ -126,11 +123,6 @@ class Graph:
                 ``explore/neighbours``.
             parameters: values of ``$name`` in the statement. Queries by name have defaults for some parameters, and
                 accept ids, labels or aliases of entities and relations.
-
-        Raises:
-            UnknownNameError: the query is unknown; or a parameter is an unknown or ambiguous name.
-            QueryError: the text is not one statement, or a parameter is missing or unknown.
-            KgprobeError: the graph refuses the query.
 
         All rows are held in memory.
         """
@@ -206,9 +198,6 @@ class Graph:
         """Run a user's Cypher in one explicit transaction, and return its columns and an iterator of its rows.
 
         The transaction is committed after the last row, and rolled back if the rows are not read to the end.
-
-        Raises:
-            KgprobeError: the graph refuses the statement; the message shows the place of an error in it.
         """
         address = self.endpoint.address
         self._check_size(parameters)

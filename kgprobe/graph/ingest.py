@@ -166,12 +166,7 @@ def _writer(
     remove_missing: bool,
     places: Mapping[str, Placed],
 ) -> Write:
-    """Return the function that writes records; their rows are made here, before the transaction.
-
-    Args:
-        relations: ids of the relations in the graph at the time of writing.
-        labels: labels of relations, by id.
-    """
+    """Return the function that writes records; their rows are made here, before the transaction."""
     if not places:
         return lambda transaction: WrittenBatch()
     if stage == "relations":

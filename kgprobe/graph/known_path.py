@@ -85,13 +85,6 @@ def find_known_path(graph: Graph, one: str, other: str, facts: int) -> Sequence[
     The greatest theta of the path's facts is the least of all paths with at most ``facts`` facts, in any direction. Of
     such paths, it is a shortest one. Facts without a belief of the run in view are not walked.
 
-    Args:
-        one, other: ids of two different entities.
-        facts: maximum number of facts.
-
-    Raises:
-        KgprobeError: the search has read millions of facts.
-
     Cost: reads all facts of each entity that the search reaches, once. An entity is reached by facts that are as well
     known as the result's least known fact, rounded up to a step of 0.05; without a path, by all within half of
     ``facts`` steps from both ends. Memory of the facts that were read.
@@ -105,7 +98,7 @@ def find_known_path(graph: Graph, one: str, other: str, facts: int) -> Sequence[
         low = threshold
     if path is None:
         return ()
-    while candidates := neighbours.thetas_between(low, _greatest(path)):
+    while candidates := neighbours.thetas_between(low, max(edge.theta for edge in path)):
         middle = candidates[len(candidates) // 2]
         better = _search(neighbours, one, other, middle, facts)
         if better is None:
@@ -113,10 +106,6 @@ def find_known_path(graph: Graph, one: str, other: str, facts: int) -> Sequence[
         else:
             path = better
     return _described(graph, path)
-
-
-def _greatest(path: Sequence[_Edge]) -> float:
-    return max(edge.theta for edge in path)
 
 
 def _search(neighbours: _Neighbours, one: str, other: str, threshold: float, facts: int) -> list[_Edge] | None:

@@ -137,11 +137,7 @@ def relation_rows(places: Mapping[str, Placed], source: str, remove_missing: boo
 
 
 def entity_rows(places: Mapping[str, Placed], source: str, load: str, remove_missing: bool = False) -> EntityRows:
-    """Return the rows of entities with their source and load.
-
-    Args:
-        remove_missing: let empty properties replace existing values.
-    """
+    """Return the rows of entities with their source and load."""
     rows: list[Row] = []
     types_of: dict[str, Sequence[str]] = {}
     literals = []
@@ -303,11 +299,7 @@ def _label_is_too_long(record: Entity | Relation, size: int) -> bool:
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:
-    """Yield the same things; a thread prepares the next one while the current one is used.
-
-    Args:
-        waiting: called every ``_WAIT_SECONDS`` while waiting, for example for the first thing.
-    """
+    """Yield the same things; a thread prepares the next one while the current one is used."""
 
     def prepare() -> T | None:
         return next(things, None)

@@ -123,11 +123,7 @@ def save_judge(judge: Judge, folder: Path) -> Path:
 
 
 def load_judge(path: Path) -> Judge:
-    """Return a judge from its file, or from its folder.
-
-    Raises:
-        KgprobeError: the file is missing, not a judge, or damaged: wrong shapes, or numbers that are not finite.
-    """
+    """Return a judge from its file, or from its folder."""
     from safetensors import SafetensorError, safe_open
 
     path = path / FILE if path.is_dir() else path

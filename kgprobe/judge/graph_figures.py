@@ -177,10 +177,6 @@ def whole_graph(batches: Iterable[pa.RecordBatch], looked_for: Iterable[FactKey]
     """Compute the metrics of judged facts from batches with ``COLUMNS``.
 
     Cost: one pass. Memory: one batch, all groups and all distinct values.
-
-    Args:
-        batches: from :func:`kgprobe.judge.judged_facts.stream_judged_facts`.
-        looked_for: facts whose own metrics are returned, too.
     """
     sums = _WholeGraphSums(frozenset(looked_for))
     for batch in batches:
@@ -228,7 +224,10 @@ class _WholeGraphSums:
             types = batch.column(column).to_pandas().explode().rename("type").rename_axis("place").reset_index()
             types = types.drop_duplicates()
             self._group(by, types["place"].to_numpy(), types["type"], metrics, measured)
-            self._count_types(by, batch, types)
+            relations = batch.column("relation").to_pandas().iloc[types["place"].to_numpy()].to_numpy()
+            counts = pd.DataFrame({"relation": relations, "type": types["type"].to_numpy()})
+            for (relation, type_), number in counts.groupby(["relation", "type"], dropna=False).size().items():
+                self._types[by][str(relation), None if pd.isna(type_) else str(type_)] += int(number)
         for feature, values in self._values.items():
             values.add(_numpy(batch, feature).astype(np.float64)[measured], metrics[measured])
         self._correlate(batch, metrics, measured)
@@ -268,13 +267,6 @@ class _WholeGraphSums:
         for pair in combinations(numbers, 2):
             sums = self._pairs.get(pair, Comoments())
             self._pairs[pair] = sums.with_pairs(*(numbers[name] for name in pair))
-
-    def _count_types(self, by: str, batch: pa.RecordBatch, types: pd.DataFrame) -> None:
-        """Count the facts of each relation by type of the subject or of the object."""
-        relations = batch.column("relation").to_pandas().iloc[types["place"].to_numpy()].to_numpy()
-        counts = pd.DataFrame({"relation": relations, "type": types["type"].to_numpy()})
-        for (relation, type_), number in counts.groupby(["relation", "type"], dropna=False).size().items():
-            self._types[by][str(relation), None if pd.isna(type_) else str(type_)] += int(number)
 
     def _relation_types(self) -> list[RelationTypes]:
         """Return the most frequent types of each relation; of equally frequent ones the first id."""

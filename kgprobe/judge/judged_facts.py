@@ -123,11 +123,7 @@ class JudgedGraphConfig(msgspec.Struct, frozen=True):
 
 
 def read_judged_graph(folder: Path) -> JudgedGraphConfig:
-    """Return the configuration of a judged graph.
-
-    Raises:
-        KgprobeError: the folder has no judged graph, or its configuration is damaged.
-    """
+    """Return the configuration of a judged graph."""
     try:
         return read_json(folder / CONFIG, JudgedGraphConfig, "Restore the file, or delete the folder.")
     except FileNotFoundError as error:
@@ -154,14 +150,6 @@ def stream_judged_facts(
     """Yield the rows of some shards, in batches, in their order, with these columns alone, in this order.
 
     Memory: one batch, and Parquet's memory for one row group.
-
-    Args:
-        shards: numbers of existing shards.
-        columns: names of ``SCHEMA``.
-        rows: maximum rows of a batch.
-
-    Raises:
-        KgprobeError: a shard cannot be read, or its columns do not match ``SCHEMA``.
     """
     expected = pa.schema(list(map(SCHEMA.field, columns)))
     for shard in shards:

@@ -188,9 +188,7 @@ def compare_quality(given: Integers, judge: Doubles, words: Doubles, facts: Sequ
     The interval is DeLong's (1988), with the facts as clusters (Obuchowski, 1997).
 
     Args:
-        given: as of :func:`quality_of`.
         judge, words: probabilities, shape (statements, 3).
-        facts: the fact of each statement.
     """
     own, others = _influence(given, judge), _influence(given, words)
     gain = None

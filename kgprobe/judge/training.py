@@ -121,16 +121,7 @@ def learn_judge(
     on_states: OnProgress = no_progress,
     on_training: OnProgress = no_progress,
 ) -> LearnedJudge:
-    """Train a judge on the training set of labels.
-
-    Args:
-        scorer: the model whose hidden states are read.
-        words: words of the answers, in the order of ``JUDGEMENTS``.
-        on_encoder, on_states, on_training: called with finished and total numbers.
-
-    Raises:
-        KgprobeError: the hidden states are not readable, or the prompt encoder cannot be trained.
-    """
+    """Train a judge on the training set of labels."""
     options, seed, learned, splits = data.options, data.seed, data.learned, data.splits
     prompt = prompt_for(data.labels.config["described"], scorer)
     virtual, encoder = None, None
@@ -184,11 +175,7 @@ def _by_split(answers: Integers, splits: Splits, probabilities: Doubles) -> Spli
 def evaluate_on(
     judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]
 ) -> tuple[QualityComparison, QualityComparison | None]:
-    """Return the quality on statements, and on those without entities of the training set; None without any of these.
-
-    Args:
-        words: answer words of the baseline.
-    """
+    """Return the quality on statements, and on those without entities of the training set, or None without these."""
     states, kept = _read_states(scorer, judge.prompt, statements, [judge.layer], no_progress, judge.virtual)
     statements = statements.part(kept)
     predicted = judge.classifier.probabilities(states[:, 0])
@@ -244,14 +231,6 @@ def choose_classifier(
         states: shape (statements, layers, size).
         answers: the model's own, numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape (statements,).
         subjects: subjects of the statements; each subject is in one fold.
-        splits: training and held-out statements.
-        layers: their numbers.
-        options: options of the network.
-        seed: random seed.
-        on_progress: called with the number of finished steps, and their total.
-
-    Raises:
-        KgprobeError: the training statements have too few answers of all kinds but one, or too few subjects.
     """
     train = splits.train
     folds = choose_folds(answers, subjects, train, seed)

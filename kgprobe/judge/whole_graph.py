@@ -66,11 +66,7 @@ class GraphJudge:
         words: StatementWords,
         settings: JudgedGraphSettings,
     ) -> None:
-        """Prepare predictions for facts of these columns.
-
-        Raises:
-            KgprobeError: the judge was trained on another model.
-        """
+        """Prepare predictions for facts of these columns."""
         check_judge(judge, scorer)
         self._judge, self._columns, self._settings = judge, columns, settings
         self._states = StateReader(scorer, [judge.layer])
@@ -294,11 +290,7 @@ class PreparedJudging:
     config: Mapping[str, Any]
 
     def run(self, folder: Path, share: ShardShare, callbacks: Callbacks = NO_CALLBACKS) -> JudgedShards:
-        """Make the missing shards of a share in a folder, in this process.
-
-        Raises:
-            KgprobeError: see :func:`~kgprobe.running.judged_shards.judge_shards`.
-        """
+        """Make the missing shards of a share in a folder, in this process."""
         make = self.plan.open(self.scorer).predict
         shards = judge_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
         self.write_names(folder)
@@ -324,9 +316,6 @@ def prepare_judging(
     Args:
         relations: ids of relations; empty means those of the judge's labels if these are of the same graph, else all.
         as_of: date of the facts, ``yyyymmdd``; None is that of the labels.
-
-    Raises:
-        KgprobeError: the model is not the judge's, or the graph has no facts to judge.
     """
     labels, state, words = judge.labels, graph_state(graph), StatementWords.of(graph)
     if not relations and not options.all_relations and labels["graph"] == state:

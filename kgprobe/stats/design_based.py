@@ -89,8 +89,6 @@ def with_interval(drawn: DrawnSum, confidence: float, lowest: float, highest: fl
 
     Args:
         confidence: of the interval, two-sided, in (0, 1).
-        lowest: lower bound of the estimate.
-        highest: upper bound of the estimate.
     """
     terms = drawn.terms
     plain = max(0.0, float(terms @ terms) + drawn.outside)
@@ -146,7 +144,6 @@ def clusters_of(subjects: NDArray[Any] | None, objects: NDArray[Any] | None) -> 
 
     Args:
         subjects: numbers or texts, shape (drawn,).
-        objects: the same.
 
     Cost: a sort of each.
     """

@@ -139,11 +139,7 @@ def detectable_loss(discordant: float, total: int, margin: float) -> float | Non
 
 
 def power_of_mcnemar(loss: float, discordant: float, total: int) -> float:
-    """Return the probability that McNemar's exact test finds the second model worse, given the true loss.
-
-    Args:
-        discordant: as in :func:`detectable_difference`.
-    """
+    """Return the probability that McNemar's exact test finds the second model worse, given the true loss."""
 
     def fewest(sums: NDArray[np.int64]) -> NDArray[np.int64]:
         critical: NDArray[np.int64] = np.asarray(stats.binom.isf(SIGNIFICANCE / 2, sums, 0.5)).astype(np.int64) + 1
@@ -175,7 +171,6 @@ def facts_needed(
     (1642, 3448)
 
     Args:
-        discordant: as in :func:`detectable_difference`.
         confidence: one-sided, of the bounds that decide.
         verdicts: number of independent losses, with so many facts each, that must all be decided; dependent ones are
             decided together more often.

@@ -93,15 +93,14 @@ def read_inspect_log(path: Path) -> ModelLog:
 
     Args:
         path: a file, or a folder of one model; the newest log of each task counts.
-
-    Raises:
-        KgprobeError: the folder has several models, or a log is unfinished or damaged.
     """
     newest: dict[str, tuple[Path, _Log]] = {}
     files = log_files(path)
     for file in files:
         log = _read(file)
-        task = _task_name(log.eval)
+        # A task is named with the arguments that it was given: mmlu(subject=law).
+        given = ", ".join(f"{name}={value}" for name, value in sorted(log.eval.task_args_passed.items()))
+        task = f"{log.eval.task}({given})" if given else log.eval.task
         if task not in newest or _created(newest[task]) < _created((file, log)):
             newest[task] = file, log
     models = {log.eval.model for _, log in newest.values()}
@@ -175,12 +174,6 @@ def _decode(content: bytes, form: type[T], path: Path) -> T:
             return msgspec.convert(json.loads(content), form)
     except (ValueError, RecursionError) as error:
         raise KgprobeError(f"{path} is not a complete log of {TOOL}: {error}. {_RETRY}") from error
-
-
-def _task_name(evaluation: _Eval) -> str:
-    """Return a task with the arguments that it was given, such as ``mmlu(subject=law)``."""
-    given = ", ".join(f"{name}={value}" for name, value in sorted(evaluation.task_args_passed.items()))
-    return f"{evaluation.task}({given})" if given else evaluation.task
 
 
 def _task_log(task: str, path: Path, log: _Log) -> TaskLog:

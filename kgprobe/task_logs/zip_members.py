@@ -29,11 +29,7 @@ class ZipMembers:
     """The members of a zip file by name; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open a zip file.
-
-        Raises:
-            KgprobeError: it cannot be read, or is not a zip file.
-        """
+        """Open a zip file."""
         self._path = path
         try:
             self._file = zipfile.ZipFile(path)
@@ -50,11 +46,7 @@ class ZipMembers:
         self._file.close()
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member.
-
-        Raises:
-            KgprobeError: the member is damaged, encrypted or too large.
-        """
+        """Return the content of a member."""
         info = self._file.getinfo(name)
         if info.file_size > _MOST_BYTES:
             raise KgprobeError(

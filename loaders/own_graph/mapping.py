@@ -184,13 +184,7 @@ def relation_records(facts: Facts) -> Iterator[Relation | Rejected]:
 
 
 def read_mapping(path: Path) -> Mapping:
-    """Read a mapping from a file.
-
-    Raises:
-        UnknownNameError: the file does not exist.
-        ArgumentError: the mapping lacks entities or facts, or has errors.
-        KgprobeError: the file is not a mapping; the message has the place.
-    """
+    """Read a mapping from a file."""
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:

@@ -137,11 +137,7 @@ class Properties:
     of: Mapping[str, Property]
 
     def name(self, label: str, also: Sequence[str] = ()) -> str | None:
-        """Return the property for names: a text that most nodes have, with mostly distinct values.
-
-        Args:
-            also: further names of properties that may have it, the least preferred.
-        """
+        """Return the property for names: a text that most nodes have, with mostly distinct values."""
         own = _bare(label)
         preferred = [*_NAMES, f"{own}name", f"{own}title", f"{own}label", *also]
 
@@ -212,12 +208,7 @@ class Properties:
 
 
 def properties_of(rows: Iterable[Mapping[str, Any]], count: int) -> Properties:
-    """Return the properties of a sample.
-
-    Args:
-        rows: properties of property_ node or relationship each.
-        count: total number of the kind.
-    """
+    """Return the properties of a sample."""
     of: dict[str, Property] = {}
     size = 0
     for row in rows:

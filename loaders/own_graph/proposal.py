@@ -63,7 +63,6 @@ def written(
     """Return a mapping's text.
 
     Args:
-        name: name of the graph.
         left_out: nodes and relationships without a proposal, each with its number and the reason.
     """
     parts = [_HEAD.format(name=_remark(name))]
@@ -122,12 +121,6 @@ _MOST_SHARED = 0.1
 
 def propose(graph: "Graph", name: str) -> str:
     """Return a proposed mapping of a graph, as the text of a file.
-
-    Args:
-        name: the user's name of the graph.
-
-    Raises:
-        KgprobeError: the graph has no possible entities or facts.
 
     Cost: counts all nodes and relationships once, and reads up to ``SAMPLE`` of each kind.
     """
@@ -224,11 +217,7 @@ def _own_labels(schema: Schema) -> list[str]:
 
 
 def _entities(properties_of_label: dict[str, Properties], names: Sequence[str]) -> dict[str, EntityKind]:
-    """Return the labels whose nodes have a name, as kinds of entities.
-
-    Args:
-        names: further properties that may have a name.
-    """
+    """Return the labels whose nodes have a name, as kinds of entities."""
     entities = {}
     for label, properties in properties_of_label.items():
         name = properties.name(label, names)
@@ -282,21 +271,16 @@ class _Between:
     remark: str = ""
 
 
-def _ways(label: str, schema: Schema) -> dict[tuple[str, Literal["out", "in"]], set[str]]:
-    """Return the labels at the other end of a label's relationships, by type and direction."""
+def _sides(label: str, schema: Schema, entities: Sequence[str]) -> "_Between | str":
+    """Return the two sides of an intermediate node, or the reason why it does not connect exactly two kinds."""
+    sides = []
     ways: dict[tuple[str, Literal["out", "in"]], set[str]] = defaultdict(set)
     for each in schema.relationships:
         if label in each.tails:
             ways[each.type, "out"].update(each.heads)
         if label in each.heads:
             ways[each.type, "in"].update(each.tails)
-    return ways
-
-
-def _sides(label: str, schema: Schema, entities: Sequence[str]) -> "_Between | str":
-    """Return the two sides of an intermediate node, or the reason why it does not connect exactly two kinds."""
-    sides = []
-    for (type_, arrow), others in sorted(_ways(label, schema).items()):
+    for (type_, arrow), others in sorted(ways.items()):
         if not others.isdisjoint(entities):
             sides.append(RelationshipSide(type_, arrow, tuple(filter(others.__contains__, entities))))
     if not sides:

@@ -80,9 +80,6 @@ def convert(
         strict: raise at the first rejected record, without a folder.
         report_problem: called with a message for each rejected record.
         report_progress: called after each batch with its stage and number of records.
-
-    Raises:
-        KgprobeError: a record is rejected and ``strict`` is set; or the folder cannot be written.
     """
     conversion = _Conversion(source, strict, report_problem, report_progress, LoadCounts())
     counts = conversion.counts

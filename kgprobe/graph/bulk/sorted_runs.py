@@ -50,19 +50,16 @@ class SortedRuns:
             self._write()
         self._file.close()
         try:
-            yield from self._ranges(self._opened())
+            runs: list[tuple[Keys, Values]] = []
+            offset = 0
+            for count in self._runs:
+                keys = np.memmap(self._path, np.uint64, "r", offset, (count,))
+                values = np.memmap(self._path, np.int64, "r", offset + 8 * count, (count,))
+                runs.append((keys, values))
+                offset += 16 * count
+            yield from self._ranges(runs)
         finally:
             self._path.unlink()
-
-    def _opened(self) -> list[tuple[Keys, Values]]:
-        runs: list[tuple[Keys, Values]] = []
-        offset = 0
-        for count in self._runs:
-            keys = np.memmap(self._path, np.uint64, "r", offset, (count,))
-            values = np.memmap(self._path, np.int64, "r", offset + 8 * count, (count,))
-            runs.append((keys, values))
-            offset += 16 * count
-        return runs
 
     def _ranges(self, runs: list[tuple[Keys, Values]]) -> Iterator[tuple[Keys, Values]]:
         if not runs:

@@ -33,11 +33,6 @@ def reserved_for_import(folder: Folder) -> Iterator[None]:
 
     No other process opens the graph until :meth:`Folder.remove_import`. An error before the beginning of
     :func:`import_files` ends the reservation.
-
-    Raises:
-        ArgumentError: the folder has a graph of another engine, or a graph with nodes.
-        KgprobeError: another process imports into it, its server runs, Java or Neo4j is missing, or the folder
-            contains other files.
     """
     engine = folder.engine
     # Check this before Neo4j is downloaded.
@@ -116,10 +111,6 @@ def import_files(
     Args:
         path: folder of the files.
         on_progress: called with the progress, from 0 to 400: 100 for each stage.
-
-    Raises:
-        ArgumentError: the graph contains nodes by now.
-        KgprobeError: the reservation has ended, the server runs, or the import fails.
     """
     with folder.locked():
         state = folder.read_import()

@@ -130,11 +130,7 @@ def missing_download() -> int | None:
 
 
 def libraries(version: str) -> Path:
-    """Return the folder with Neo4j's jars, downloaded from Maven Central at the first call.
-
-    Raises:
-        KgprobeError: ``mvn`` is missing or fails.
-    """
+    """Return the folder with Neo4j's jars, downloaded from Maven Central at the first call."""
     folder = home() / f"neo4j-{version}"
     if folder.is_dir():
         return folder / "lib"
@@ -216,9 +212,6 @@ def admin_command(
     Args:
         heap: Java heap in MiB.
         marks: arguments of java that only identify the process.
-
-    Raises:
-        KgprobeError: Java or Neo4j is missing.
     """
     version = _version(home_folder)
     jars = libraries(version)

@@ -124,9 +124,6 @@ def property_names(prefix: str = PREFIX) -> list[str]:
 
     >>> property_names("kgprobe_")[:3]
     ['kgprobe_known', 'kgprobe_low', 'kgprobe_high']
-
-    Raises:
-        ArgumentError: the prefix is not the beginning of a property's name.
     """
     if not _PREFIX.fullmatch(prefix):
         raise ArgumentError("prefix", f"is {prefix!r}; a letter or _ is expected, then letters, digits and _.")
@@ -143,12 +140,7 @@ def write_labels(
     on_matched: OnProgress = no_progress,
     on_written: OnProgress = no_progress,
 ) -> WriteBack:
-    """Write labels onto the relationships of a user's graph; see :func:`kgprobe.write_back`.
-
-    Args:
-        on_matched: called with the number of relationships and nodes that were read, and of all.
-        on_written: called with the number of written ones, and of all.
-    """
+    """Write labels onto the relationships of a user's graph; see :func:`kgprobe.write_back`."""
     scheme, note = labels.choose_scheme(scheme)
     values = _Values(LabelIndex.of(labels.rows(), scheme), labels, prefix)
     with temporary_folder("write-back") as folder:

@@ -58,11 +58,6 @@ def draw_contrasts(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
 
     Relations are drawn uniformly from the graph's active relations with cloze sentences, and one sentence of each.
     Subjects are drawn by :func:`~kgprobe.sampling.distractors.other_subjects`.
-
-    Args:
-        keys: facts of the graph.
-        count: number of subjects and of relations; fewer where the graph has no more.
-        seed: random seed; the draws for a fact do not depend on the other facts.
     """
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
     relations = column_by("fact", "relation", graph.read("sample/facts", rows=key_rows(keys)))

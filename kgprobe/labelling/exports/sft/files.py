@@ -107,12 +107,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 
 
 def check_folder(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Raise ArgumentError if a folder has other files, or a training set of other settings.
-
-    Raises:
-        ArgumentError: it has.
-        KgprobeError: its manifest is damaged.
-    """
+    """Raise ArgumentError if a folder has other files, or a training set of other settings."""
     if (folder / MANIFEST).exists():
         changes = differences(read_manifest(folder).settings(), settings)
         if changes:
@@ -133,9 +128,6 @@ def write_training_set(
     """Write all files, and return the manifest with their digests. The same content gives the same bytes.
 
     A new folder appears with all files. In that of an equal training set, each file is replaced by an equal one.
-
-    Raises:
-        KgprobeError: a file cannot be written.
     """
     if (folder / MANIFEST).exists():
         return _write_files(folder, manifest, train, test, roles)

@@ -88,12 +88,7 @@ def choose_groups(
     Args:
         teach, refuse: classes of any scheme.
         predicted: True to take facts that the model was not asked, by their predicted beliefs.
-        with_known: True to return groups of known facts.
         limit: maximum number of facts to teach; the last group may exceed it.
-        seed: of the order, and of the facts of ``limit``.
-
-    Raises:
-        ArgumentError: a class is unknown, chosen twice, or has no facts.
     """
     check_classes([*teach, *refuse])
     both = [name for name in teach if name in refuse]

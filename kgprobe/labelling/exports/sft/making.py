@@ -197,9 +197,6 @@ def _format_of(model: str) -> str:
     """Return the format that a labelled model can read: chat messages if it has a chat template, or is not a spec.
 
     Cost: a tokenizer is loaded.
-
-    Raises:
-        ArgumentError: the tokenizer cannot be loaded.
     """
     if model == DEMO:
         return COMPLETION
@@ -245,11 +242,7 @@ def _worded(wordings: Wordings, groups: Sequence[FactGroup]) -> Iterator[WordedG
 
 
 def _read_controls(graph: Graph, path: Path | None, wordings: Wordings) -> _Controls:
-    """Return the controls of a file of roles; lines of taught and held-out facts are left out.
-
-    Raises:
-        ArgumentError: the file cannot be read or has no controls, or a control is not in the graph.
-    """
+    """Return the controls of a file of roles; lines of taught and held-out facts are left out."""
     if path is None:
         return _Controls()
     roles = _control_roles(path)
@@ -287,11 +280,7 @@ def _control_group(key: FactKey, row: Row) -> FactGroup:
 def _training_examples(
     chosen: ChosenGroups, wordings: Wordings, division: Division, guard: Guard, options: SftOptions
 ) -> list[TrainingExample]:
-    """Return the examples to train on: taught, refused and known ones.
-
-    Raises:
-        ArgumentError: there are too few known facts for their share.
-    """
+    """Return the examples to train on: taught, refused and known ones."""
     examples = examples_of(guard.allowed(division.training))
     examples += examples_of(guard.allowed(_worded(wordings, chosen.by_purpose[REFUSED])))
     known = guard.allowed(_worded(wordings, chosen.by_purpose[KNOWN]))
@@ -366,11 +355,7 @@ def _nothing_to_teach(left_out: Mapping[str, int]) -> str:
 
 
 def _notes(manifest: Manifest, table: LabelTable, options: SftOptions, to_teach: int) -> Iterator[str]:
-    """Yield notes on left-out facts, generic templates, empty units and a changed graph.
-
-    Args:
-        to_teach: number of facts to teach, with held-out ones.
-    """
+    """Yield notes on left-out facts, generic templates, empty units and a changed graph."""
     for reason, count in manifest.left_out.items():
         remedy = " `predicted` takes them, by their predicted beliefs." if reason == UNANSWERED else ""
         yield f"{counted(count, 'fact')} left out: {reason}.{remedy}"

@@ -40,9 +40,6 @@ def take_known(groups: Iterable[WordedGroup], others: int, share: float) -> list
     Args:
         groups: of known facts; no more are read than needed.
         share: share of known examples among all, in [0, 1).
-
-    Raises:
-        ArgumentError: there are fewer.
     """
     needed = round(others * share / (1 - share))
     examples: list[TrainingExample] = []
@@ -66,9 +63,6 @@ def weights_of(examples: Sequence[TrainingExample], rule: str) -> list[float]:
 
     An answer's weight is proportional to the probability p that the model knows the facts (``known``), or to 1 - p
     (``unknown``). It is the other way round for *I don't know*.
-
-    Raises:
-        ArgumentError: all weights would be 0.
     """
     raw = []
     for example in examples:
