@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.comoments import Comoments
 from kgprobe.stats.prediction_powered import PredictionSums, sum_predictions_by
-from kgprobe.stats.value_counts import FEATURES, Thirds, ValueCounts
+from kgprobe.stats.value_counts import FEATURES, Comoments, Thirds, ValueCounts
 
 METRICS = ("correct", "truthful", "informative")
 # Columns that are read.

@@ -20,8 +20,7 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing, home
 from kgprobe.base.progress import print_message, progress_bar, waiting
 from kgprobe.graph.servers.engine import GraphEngine, Launch
-from kgprobe.graph.servers.environment import java_environment, maven_environment
-from kgprobe.graph.servers.processes import run_program
+from kgprobe.graph.servers.processes import java_environment, maven_environment, run_program
 
 _USER = "neo4j"
 _VERSION_VARIABLE = "KGPROBE_NEO4J_VERSION"

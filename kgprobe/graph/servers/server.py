@@ -21,7 +21,6 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.servers.engine import LEAST_MEMORY, GraphEngine, Launch
 from kgprobe.graph.servers.engines import DEFAULT, ENGINES
-from kgprobe.graph.servers.environment import java_environment
 from kgprobe.graph.servers.folder import Folder, Ports, Server, User, check_inventory, write_inventory
 from kgprobe.graph.servers.processes import (
     LOOPBACK,
@@ -29,6 +28,7 @@ from kgprobe.graph.servers.processes import (
     free_ports,
     is_free,
     is_open,
+    java_environment,
     key_of,
     listens_on,
     terminate,
