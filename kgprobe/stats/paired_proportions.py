@@ -258,9 +258,6 @@ def _smallest(power: Callable[[float], float], above: float) -> float | None:
     return high
 
 
-Floats: TypeAlias = NDArray[np.float64]
-
-
 def holm_levels(p_values: Floats, level: float) -> Floats:
     """Return the level of each p-value: smaller ones are tested first, at stricter levels.
 
