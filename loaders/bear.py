@@ -60,7 +60,6 @@ class _Part:
     """A relation of the data set.
 
     Attributes:
-        line: of the metadata.
         space: the answers' ids and labels as the data set numbers them; a repeated one is still there.
         closed: whether ``space`` is from the metadata, so that no other object fits.
         readings: the relation's facts, one object for each stream, as each has its own position.

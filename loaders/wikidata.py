@@ -278,7 +278,10 @@ class Dump(FileSource):
             if not self._is_read(relation) and relation not in TYPE_RELATIONS:
                 continue
             best = self._best(statements)
-            self._count_other_ranks(statements, best)
+            deprecated = sum(statement.rank == "deprecated" for statement in statements)
+            for kind, count in ((DEPRECATED, deprecated), (NOT_PREFERRED, len(statements) - len(best) - deprecated)):
+                if count:
+                    self.not_loaded[kind.kind] += count
             for statement in best:
                 try:
                     fact = self._fact(subject, relation, statement)
@@ -287,12 +290,6 @@ class Dump(FileSource):
                     continue
                 if fact is not None:
                     yield fact
-
-    def _count_other_ranks(self, statements: Sequence[Statement], best: Sequence[Statement]) -> None:
-        deprecated = sum(statement.rank == "deprecated" for statement in statements)
-        for kind, count in ((DEPRECATED, deprecated), (NOT_PREFERRED, len(statements) - len(best) - deprecated)):
-            if count:
-                self.not_loaded[kind.kind] += count
 
     def _fact(self, subject: str, relation: str, statement: Statement) -> Fact | None:
         """Return the fact of a statement; None for a type, and for a statement that is not loaded, which is counted."""

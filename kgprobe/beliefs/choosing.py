@@ -112,8 +112,6 @@ class CandidatePool:
     Attributes:
         messages: the hierarchical model's messages.
         askable: positions of the facts that can be asked, ascending.
-        size: number of facts to draw.
-        number: of the round, from 1 on.
         considered: number of facts to consider, at most.
         uniform_share: share of the round that is drawn uniformly, in (0, 1]; None for the rule's own.
     """

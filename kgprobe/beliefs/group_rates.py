@@ -27,13 +27,11 @@ class GroupRates(ResultRow):
     """Rates of a group of facts.
 
     Attributes:
-        facts: number of asked facts.
         win_rate: share with more own right answers than wrong ones.
         zero_sense_rate: share never answered right.
         guessed: expected win rate of a guesser on the same questions.
         heard: number of facts with an answer that is neither a refusal nor off the format.
         heard_win_rate: the win rate of these facts by such answers; None where there are none.
-        group: id of the group; None for all facts.
     """
 
     name: str
@@ -56,7 +54,6 @@ class Grouping(Generic[Row]):
     Attributes:
         by: kind of the groups: relation, entity, type, popularity, year, templates.
         groups: the largest groups, at most ``SHOWN_GROUPS``; thirds and years in their order.
-        left_out: number of other groups.
         source: source of the years; None for other kinds.
     """
 

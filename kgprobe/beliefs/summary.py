@@ -96,7 +96,6 @@ class Summaries:
     """Summaries of the beliefs about some facts; each of shape (facts,).
 
     Attributes:
-        theta: E[theta].
         low, high: the 90% credible interval of theta.
         words: see :func:`~kgprobe.beliefs.summary.belief_words`.
     """

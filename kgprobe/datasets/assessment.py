@@ -159,12 +159,7 @@ def _sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def assess(results: Mapping[str, Sequence[Outcome]], paths: Sequence[Path]) -> Assessment:
-    """Return the shares of understood questions, of verdicts that agree with people, and of both.
-
-    Args:
-        results: outcomes of each result, by the name in the sheets.
-        paths: filled sheets, one for each annotator.
-    """
+    """Return the shares of understood questions, of verdicts that agree with people, and of both."""
     majorities, undecided = read_sheets(paths)
     shares: list[AssessedShare] = []
     for name, outcomes in results.items():

@@ -68,9 +68,6 @@ def build_files(
 
     Cost: one or a few scans of the graph's facts, streamed; a walk through the relations' objects; the draws of
     alternatives. Memory: some 200 bytes for each candidate fact, and the rows of one relation.
-
-    Args:
-        relations: ids; empty means all active ones.
     """
     described = askable_relations(graph, ids=relations)
     objects = column_by("id", "objects", graph.read("sample/object_counts", ids=list(described)))

@@ -121,11 +121,7 @@ Write = Callable[[str, Sequence[ChoiceRow]], None]
 
 @dataclass(frozen=True, slots=True)
 class DatasetFolder:
-    """The files of a data set.
-
-    Attributes:
-        files: by split.
-    """
+    """The files of a data set."""
 
     path: Path
     files: Mapping[str, Path]
@@ -161,11 +157,7 @@ def open_folder(folder: Path) -> DatasetFolder:
 
 @contextmanager
 def written_rows(folder: Path, format_: str) -> Iterator[Write]:
-    """Open the files of a new data set, and yield a function that appends rows to a split.
-
-    Args:
-        folder: without ``data``.
-    """
+    """Open the files of a new data set, and yield a function that appends rows to a split."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -24,7 +24,6 @@ class DatasetRelation(ResultRow):
 
     Attributes:
         train, test: facts, by split.
-        objects: distinct right objects.
         fewest_choices, most_choices: range of the number of choices of a fact.
     """
 

@@ -57,9 +57,7 @@ class WrittenBatch(NamedTuple):
     """Result of writing a batch.
 
     Attributes:
-        written: number of records in the graph.
         created, changed: numbers of records among them that are new, and that were there with other values.
-        problems: rejected records, with the reason.
         outside: number of facts whose object was left out by a filter of the source.
         relations: ids of relations that are certainly in the graph now.
         properties: names of the properties that were changed, of relations.

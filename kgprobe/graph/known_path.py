@@ -105,7 +105,14 @@ def find_known_path(graph: Graph, one: str, other: str, facts: int) -> Sequence[
             low = middle
         else:
             path = better
-    return _described(graph, path)
+    rows = graph.read("network/facts", rows=[{"subject": edge.subject, "fact": edge.fact} for edge in path])
+    by_key = {(row["subject"], row["fact"]): row for row in rows}
+    described = []
+    for edge in path:
+        row = by_key[edge.subject, edge.fact]
+        labels = {name: row[name] or "" for name in ("subject_label", "object_label")}
+        described.append(PathFact(**{**row, **labels}))
+    return tuple(described)
 
 
 def _search(neighbours: _Neighbours, one: str, other: str, threshold: float, facts: int) -> list[_Edge] | None:
@@ -146,14 +153,3 @@ def _joined(sides: tuple[_Reached, _Reached], met: str) -> list[_Edge]:
             half.append(edge)
         halves.append(half)
     return [*reversed(halves[0]), *halves[1]]
-
-
-def _described(graph: Graph, path: Sequence[_Edge]) -> tuple[PathFact, ...]:
-    rows = graph.read("network/facts", rows=[{"subject": edge.subject, "fact": edge.fact} for edge in path])
-    by_key = {(row["subject"], row["fact"]): row for row in rows}
-    described = []
-    for edge in path:
-        row = by_key[edge.subject, edge.fact]
-        labels = {name: row[name] or "" for name in ("subject_label", "object_label")}
-        described.append(PathFact(**{**row, **labels}))
-    return tuple(described)

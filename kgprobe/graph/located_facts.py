@@ -21,7 +21,6 @@ class Element:
     """A relationship or a node.
 
     Attributes:
-        id: its element id.
         tail, head: element ids of the ends of a relationship; None for a node.
     """
 

@@ -55,11 +55,9 @@ class EntityRows:
     """Entities of a batch.
 
     Attributes:
-        places: records with their places, by id.
         rows: rows for ``load/entities``.
         types: distinct types of each entity that has any, by its id.
         type_ids: distinct types of all entities.
-        literals: ids of the entities that are literals.
     """
 
     places: Mapping[str, Placed]
@@ -74,10 +72,7 @@ class FactRows:
     """Facts of a batch.
 
     Attributes:
-        places: records with their places, by id.
-        facts: facts by id.
         rows: rows for ``load/standing_facts`` and ``load/new_facts``.
-        relations: ids of the facts' relations.
         additions: changes of derived data if all facts are new.
     """
 
@@ -207,8 +202,6 @@ class RecordBatch(NamedTuple):
 
     Attributes:
         places: accepted records, by id.
-        problems: rejected records.
-        records: number of records read.
         position: number of records of the stream up to the end of the batch.
         last: True if the stream ends with the batch.
         folded: number of names that were changed, see :func:`~kgprobe.sources.values.plain_name`.

@@ -15,7 +15,6 @@ class TwinTypes(NamedTuple):
 
     Attributes:
         of: type by id of the relation; empty while twins are being removed.
-        all: all types.
     """
 
     of: Mapping[str, str]

@@ -65,8 +65,6 @@ class Correction:
     """The judge's metrics corrected by labels.
 
     Attributes:
-        labels: name of the measurement that has the labels.
-        asked: number of its facts.
         used: number of them that count.
         left_out: numbers of the others by reason.
         partly: number of used facts with a negative that has no label.

@@ -30,8 +30,6 @@ class Judge:
 
     Attributes:
         classifier: predicts answers from states.
-        layer: layer of the states.
-        prompt: prompt around a statement.
         virtual: embeddings that replace the text before a statement, if any; fp32, shape (virtual tokens, hidden size).
         reader: description of the model that is read, by :meth:`Scorer.describe`.
         labels: description of the labels: model, prompts, graph, seed, as in their measurement.

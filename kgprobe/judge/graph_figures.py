@@ -61,8 +61,6 @@ class GroupSums:
             ``head and tail type`` or ``third``.
         name: its id; None for facts without a type, or with unknown popularity. For a pair of types, both with an arrow
             between them.
-        facts: number of facts, measured or not.
-        sums: sums of each metric over the measured facts.
     """
 
     by: str
@@ -85,7 +83,6 @@ class Correlation:
     """Spearman's rank correlation of a metric with a feature of entities; ties have the mean of their ranks.
 
     Attributes:
-        metric: name of the metric.
         feature: name of the feature, a column of the judged facts.
         facts: number of measured facts with a known value.
         value: in [-1, 1]; None where metric or feature is constant.
@@ -149,7 +146,6 @@ class WholeGraph:
     """The metrics of a judged graph.
 
     Attributes:
-        facts: number of facts.
         reasons: numbers of facts without metrics by reason, the most frequent first.
         groups: all facts; then relations, types of subjects, types of objects, and thirds, each by decreasing size.
         judgements: numbers of statements judged true, false, unknown, and not judged; for facts, and for negatives by

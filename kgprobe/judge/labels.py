@@ -30,12 +30,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class TrueFalseLabels:
-    """A measurement of the probe ``true-false``.
-
-    Attributes:
-        folder: folder of the measurement.
-        config: all settings that the answers depend on.
-    """
+    """A measurement of the probe ``true-false``."""
 
     folder: Path
     config: Mapping[str, Any]
@@ -79,7 +74,6 @@ class LabelledStatements:
     """Statements with a model's answers, grouped by fact.
 
     Attributes:
-        texts: the statements.
         answers: the model's answers as places in ``JUDGEMENTS``, shape (statements,).
         facts: id of the fact that each statement expresses, or was made from.
         heads, relations, tails: ids of each statement's parts.
@@ -230,16 +224,7 @@ def draw_entities(pairs: Sequence[tuple[str, str]], share: float, random: np.ran
 
 @dataclass(frozen=True, slots=True)
 class TrainingLabels:
-    """Labels, divided into a training set and a test set.
-
-    Attributes:
-        labels: the labels.
-        options, seed: settings of the division and of the judge.
-        statements: all labelled statements.
-        learned: statements of the training set.
-        test: statements of the test set.
-        splits: splits of the training set.
-    """
+    """Labels, divided into a training set and a test set."""
 
     labels: TrueFalseLabels
     options: JudgeOptions

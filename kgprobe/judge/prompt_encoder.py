@@ -50,7 +50,6 @@ class VirtualPrompt:
         losses: mean loss of the answers in each epoch, in nats.
         instruction_loss: the same with the instruction, before training.
         instruction_tokens: number of tokens of the replaced instruction.
-        learned: number of training statements.
     """
 
     virtual: Floats

@@ -57,12 +57,7 @@ class SplitQualities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerJudged(SplitQualities):
-    """Results of a linear probe of one layer.
-
-    Attributes:
-        layer: its number.
-        strength: the best inverse regularization strength.
-    """
+    """Results of a linear probe of one layer."""
 
     layer: int
     strength: float
@@ -80,9 +75,6 @@ class Trained:
     """A trained classifier, and the results of its selection.
 
     Attributes:
-        layer: layer of the hidden states.
-        classifier: trained on all given statements.
-        layers: results of every layer's linear probe.
         kinds: results of the linear probe and the network at that layer; unless one is required, the chosen one has the
             lower log loss in cross-validation.
     """
@@ -98,9 +90,6 @@ class LearnedJudge:
     """A judge with the results of its training.
 
     Attributes:
-        judge: the judge.
-        trained: candidates that it was selected from.
-        splits: split of the statements.
         baseline: quality of the answer words' probabilities.
         encoded: quality of the words' probabilities after the virtual tokens; None without a prompt encoder.
     """

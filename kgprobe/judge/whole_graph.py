@@ -252,9 +252,7 @@ class JudgingPlan:
     """Judge, model and files for judging a graph.
 
     Attributes:
-        model: the spec of the model whose states are read.
         local: its loading options; None for a model object that cannot be loaded again.
-        columns, said: folders of the graph's columns.
     """
 
     judge: Judge
@@ -275,14 +273,7 @@ class JudgingPlan:
 
 @dataclass(frozen=True, slots=True)
 class PreparedJudging:
-    """The judging of a graph, ready to begin.
-
-    Attributes:
-        plan: judge, model and files.
-        scorer: the model.
-        shards: division of the facts.
-        config: settings that the rows depend on.
-    """
+    """The judging of a graph, ready to begin."""
 
     plan: JudgingPlan
     scorer: "Scorer"

@@ -64,7 +64,6 @@ class InputFile:
     """A file that can be read any number of times.
 
     Attributes:
-        path: path of the file or its .zip.
         size: size on the disk in bytes, compressed.
         position: number of these bytes that the latest reading has consumed.
         member: name of the file within a .zip; empty for other files.

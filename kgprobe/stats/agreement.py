@@ -170,7 +170,6 @@ class Robustness:
         tau: Kendall's τ-b in [-1, 1]; NaN where one side has the same value everywhere, or there are fewer than 2
             pairs.
         low, high: the bootstrap's 95% percentile interval over pairs, see :func:`robustness`; NaN where ``tau`` is.
-        pairs: number of pairs with both values.
         left_out: number of pairs without one of them.
     """
 

@@ -32,11 +32,8 @@ class PredictionSums:
     PredictionSums(count=3, mean=0.5, squares=0.5, least=0.0, most=1.0)
 
     Attributes:
-        count: number of facts.
         mean: of their predictions.
         squares: sum of squared deviations from the mean.
-        least: the lowest prediction.
-        most: the highest prediction.
     """
 
     count: int = 0

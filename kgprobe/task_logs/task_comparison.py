@@ -91,11 +91,7 @@ class LogComparison(StoredComparison):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class TaskComparison(LogComparison):
-    """Two models on the tasks of a log.
-
-    Attributes:
-        first, second: names of the models.
-    """
+    """Two models on the tasks of a log."""
 
     first: str
     second: str

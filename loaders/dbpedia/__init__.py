@@ -60,7 +60,6 @@ class DBpedia:
     All files are read for the first stream, which takes most of the time of a load.
 
     Attributes:
-        files: files of triples.
         popularity: table of page views; may be None.
         templates: the user's templates, which override ours.
     """

@@ -128,7 +128,6 @@ class Properties:
     """All properties of a sample, by name.
 
     Attributes:
-        size: number of sampled nodes or relationships.
         whole: True if the sample is the whole kind.
     """
 

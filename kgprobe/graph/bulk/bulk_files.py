@@ -37,12 +37,10 @@ class BulkFiles(msgspec.Struct, frozen=True):
     """Manifest of a complete folder of files for ``neo4j-admin database import``.
 
     Attributes:
-        source, fingerprint: name and fingerprint of the source.
         node_files, relationship_files: files of nodes, and files of relationships by type.
         line_files: files whose rows may contain line breaks.
         next_number: first number for entities that are loaded later.
         counts: expected numbers of nodes by label and of relationships by type.
-        records: counts of written and rejected records.
     """
 
     source: str

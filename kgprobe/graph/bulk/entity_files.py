@@ -115,7 +115,6 @@ class NodeTable:
         flags: type, literal or dropped.
         numbers: ``number`` of each row; None if it equals the place.
         degrees, sizes: numbers of facts and of instances.
-        written: number of rows that are not duplicates.
         next_number: first unused ``number``; None without rows.
     """
 

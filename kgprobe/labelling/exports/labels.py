@@ -32,8 +32,6 @@ class FactLabels:
     """Labels of facts.
 
     Attributes:
-        name: name of the table or run.
-        model: spec of the labelled model.
         graph: state of the graph when they were made, see :func:`~kgprobe.graph.state.graph_state`; None if unknown.
         schemes: schemes of classes that the rows can have.
         rows: yields the rows, the same in every call.

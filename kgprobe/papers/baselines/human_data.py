@@ -45,7 +45,6 @@ class Scored:
     """Facts of a graph with human scores.
 
     Attributes:
-        scores: their scores, shape (facts,).
         missing: messages on scores of facts that the graph lacks.
         repeated: number of further scores of a fact.
     """

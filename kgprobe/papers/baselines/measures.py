@@ -54,13 +54,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Measures of a study.
-
-    Attributes:
-        names: names of the measures.
-        tools: models and settings of the measures.
-        config: all settings.
-    """
+    """Measures of a study."""
 
     model: str
     names: Sequence[str]

@@ -53,7 +53,6 @@ class MostPlausible:
         certified: number of the first entities that are proved to be the most plausible of all, in order within
             ``TOLERANCE``.
         bound: upper bound of log Pl of all others; -inf if there is none left.
-        evaluated: number of evaluated prefixes.
     """
 
     numbers: Integers

@@ -41,7 +41,6 @@ class Retrieved(Rivals):
 
     Attributes:
         bound: upper bound of log Pl of all others; -inf if there are none, None without proof.
-        expanded: number of evaluated prefixes.
     """
 
     log_plausibilities: Sequence[float] = field(default_factory=list)

@@ -37,11 +37,7 @@ HELD_OUT = "held out by {}"
 
 
 class RoleCounts(msgspec.Struct, frozen=True):
-    """Facts and examples of one purpose or unit of held-out facts.
-
-    Attributes:
-        classes: number of facts by class.
-    """
+    """Facts and examples of one purpose or unit of held-out facts."""
 
     facts: int
     examples: int

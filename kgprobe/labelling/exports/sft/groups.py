@@ -28,7 +28,6 @@ class ClassedFact:
     """A fact of a chosen class.
 
     Attributes:
-        object: id.
         class_: the chosen class that it has.
         known: probability that the model knows it, in [0, 1].
     """

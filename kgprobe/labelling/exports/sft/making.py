@@ -145,7 +145,6 @@ class TrainingCounts(ResultRow):
 
     Attributes:
         purpose: ``taught``, ``refused``, ``known``, or ``held out by`` a unit.
-        classes: number of facts by class.
     """
 
     purpose: Annotated[str, Heading("purpose")]
@@ -192,7 +191,6 @@ class _Controls:
     """Controls of a file.
 
     Attributes:
-        roles: its facts with a role of controls.
         groups: the controls with their wordings, which may be none.
         described: number of controls by role and digest of the file, for the manifest.
     """
