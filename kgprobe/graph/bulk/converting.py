@@ -121,12 +121,12 @@ def convert(
             for id_, values in properties.items():
                 file.write(msgspec.json.encode({"id": id_, "properties": values}) + b"\n")
         out = RowFiles(unfinished, "relations", ":ID(Relation),id,size:long,active:boolean,:LABEL")
-        rows = []
+        lines = []
         for id_, number in facts.relations.numbers.items():
             if facts.relations.facts[number]:
-                rows.append(f"{number},{quoted(id_)},{facts.relations.sizes[number]},true,Relation".encode())
-        out.add(rows)
-        relations, relations_count = out.close(), len(rows)
+                lines.append(f"{number},{quoted(id_)},{facts.relations.sizes[number]},true,Relation".encode())
+        out.add(lines)
+        relations, relations_count = out.close(), len(lines)
         node_files = [*entities.write(nodes), *relations, *_write_state(conversion, unfinished, nodes)]
         relationship_files = {"FACT": facts.close(), "INSTANCE_OF": instances, "OBJECT_OF": objects}
         names = [*node_files, *chain.from_iterable(relationship_files.values())]
