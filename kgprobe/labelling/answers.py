@@ -21,7 +21,8 @@ class WayAnswers:
             answers by guessing are most probable if all questions have the mean (Hoeffding 1956). Facts without an
             answer are missing.
         guessed: mean chance level by column, over the facts with a known one; None if there are none.
-        rounds: the answered facts of each measurement, in the order of asking; see :meth:`~kgprobe.answers.table.Answers.by_fact`.
+        rounds: the answered facts of each measurement, in the order of asking; see
+            :meth:`~kgprobe.answers.table.Answers.by_fact`.
         fact_count: number of asked facts.
     """
 
