@@ -40,10 +40,10 @@ class WayAnswers:
 def count_answers(way: Way, measurements: Sequence[Answers]) -> WayAnswers:
     """Count the answers of a way's measurements by fact. Memory: the answered facts."""
     rounds = []
-    asked: set[str] = set()
+    ids: set[str] = set()
     for answers in measurements:
         own, order = answers.by_fact(), answers.table["fact"].to_pylist()
-        asked.update(order)
+        ids.update(order)
         rounds.append(own.loc[[fact for fact in order if fact in own.index]])
     facts = pd.concat(rounds)
     facts["answers"] = facts["right"] + facts["wrong"]
@@ -60,4 +60,4 @@ def count_answers(way: Way, measurements: Sequence[Answers]) -> WayAnswers:
             counts[column][fact] = Counts(right, answers, fmean(chances[fact]) if chances[fact] else 0.0)
         known = [fmean(chances[fact]) for fact in counts[column] if chances[fact]]
         guessed[column] = fmean(known) if known else None
-    return WayAnswers(way, counts, guessed, rounds, len(asked))
+    return WayAnswers(way, counts, guessed, rounds, len(ids))
