@@ -21,7 +21,7 @@ import click
 import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.base.progress import Progress
+from kgprobe.base.progress import StepProgress
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.graph.servers.opening import open_graph
@@ -126,7 +126,7 @@ def load(dump: Path, files: Path, graph: Path) -> dict[str, float]:
     begun: dict[str, float] = {}
     started = time.perf_counter()
 
-    def on_progress(now: Progress) -> None:
+    def on_progress(now: StepProgress) -> None:
         begun.setdefault(now.stage, time.perf_counter() - started)
 
     with ending_in_order():

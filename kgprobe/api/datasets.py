@@ -24,7 +24,7 @@ from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import appearing, home, make_folder, replacing
 from kgprobe.base.options import make_options
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Relation
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.datasets.asking import (
@@ -332,7 +332,7 @@ def export_dataset(
             rows = limited_rows(files, limit)
 
             def on_fact(done: int) -> None:
-                on_progress(Progress("Exporting", done, total, "facts"))
+                on_progress(StepProgress("Exporting", done, total, "facts"))
 
             written, notes = write_task(unfinished, called, rows, prompts, demonstrations, scorer, on_fact)
             if not written:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StepProgress:
     """State of a long call.
 
     Attributes:
@@ -42,7 +42,7 @@ class Progress:
 
 
 # Called by long functions with their progress.
-OnProgress: TypeAlias = Callable[[Progress], None]
+OnProgress: TypeAlias = Callable[[StepProgress], None]
 
 # Seconds between two lines where stderr is not a terminal.
 LINE_SECONDS = 30.0
@@ -55,7 +55,7 @@ _LEAST_BAR, _MOST_BAR = 8, 40
 _LEAST_TITLE = 16
 
 
-def no_progress(now: Progress) -> None:
+def no_progress(now: StepProgress) -> None:
     """Ignore progress."""
 
 

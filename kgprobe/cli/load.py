@@ -19,7 +19,7 @@ from kgprobe.cli.options import debug_option, graph_option, in_flags, json_optio
 from kgprobe.sources.contract import LOADERS, Loader, ShownText, Source, open_source
 
 if TYPE_CHECKING:
-    from kgprobe.base.progress import OnProgress, Progress
+    from kgprobe.base.progress import OnProgress, StepProgress
     from kgprobe.graph.loading import LoadReport
 
 # Maximum number of messages on the terminal; --rejected writes all.
@@ -217,7 +217,7 @@ def _bars(name: str, reading: str = "") -> Iterator["OnProgress"]:
     current: dict[str, Task] = {}
     with ExitStack() as opened:
 
-        def on_progress(now: "Progress") -> None:
+        def on_progress(now: "StepProgress") -> None:
             if now.stage == "looking":
                 opened.close()
                 return

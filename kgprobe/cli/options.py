@@ -25,7 +25,7 @@ from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:
-    from kgprobe.base.progress import Progress
+    from kgprobe.base.progress import StepProgress
     from kgprobe.graph.client import Graph
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -358,7 +358,7 @@ def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Gr
 
     with open_graph(graph) as connection, waiting("Reversing the graph") as wait:
 
-        def on_progress(now: "Progress") -> None:
+        def on_progress(now: "StepProgress") -> None:
             wait.note = f"{now.stage}, {now.done / max(now.total, 1):.0%}"
 
         opened = reverse_graph(

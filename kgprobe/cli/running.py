@@ -17,7 +17,7 @@ import click
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import make_options
-from kgprobe.base.progress import OnProgress, Progress, Task, print_message, progress_bar, waiting
+from kgprobe.base.progress import OnProgress, StepProgress, Task, print_message, progress_bar, waiting
 from kgprobe.cli.options import is_explained, local_given, ray_given
 from kgprobe.models.spec_forms import is_api
 
@@ -153,7 +153,7 @@ def progress_bars(title: str = "") -> Iterator[OnProgress]:
     current: dict[str, Task] = {}
     with ExitStack() as opened:
 
-        def on_progress(now: Progress) -> None:
+        def on_progress(now: StepProgress) -> None:
             if now.stage not in current:
                 # The bar of the step before ends.
                 opened.close()

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import islice
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.client import Graph, Row, Transaction, apply_schema
 from kgprobe.graph.driver import batches, encoded_bytes
 from kgprobe.graph.state import Digest, digest_of, graph_state, stored_nodes, stored_relationships
@@ -76,7 +76,7 @@ def copy_graph(graph: Graph, target: Graph, on_progress: OnProgress = no_progres
     def report(stage: str, more: int) -> None:
         nonlocal done
         done += more
-        on_progress(Progress(stage, done, 3 * size, "nodes and relationships"))
+        on_progress(StepProgress(stage, done, 3 * size, "nodes and relationships"))
 
     begun = target.read("copy/begun")
     if begun and begun[0]["of"] != origin:

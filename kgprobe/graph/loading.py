@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.bulk.bulk_files import BulkCounts
 from kgprobe.graph.client import Graph
@@ -154,7 +154,7 @@ def keeping(problems: list[str], on_problem: OnProblem) -> OnProblem:
 
 def measuring(source: Source, on_progress: OnProgress) -> Callable[[str, int], None]:
     """Return a function that reports the progress of a source, from a stage and its number of new records."""
-    return lambda stage, records: on_progress(Progress(stage, source.done, source.total, "records", records))
+    return lambda stage, records: on_progress(StepProgress(stage, source.done, source.total, "records", records))
 
 
 def report_of(

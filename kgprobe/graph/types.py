@@ -14,7 +14,7 @@ from itertools import count as numbers
 
 from kgprobe.base.arguments import check_choice, whole_number
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.derive import rows_by_subject
 from kgprobe.graph.state import PAINTED
@@ -149,7 +149,7 @@ def _counting(names: list[TypeName], unit: str, on_progress: OnProgress) -> Call
     def report(more: int) -> None:
         nonlocal done
         done += more
-        on_progress(Progress("Labelling" if unit == "entities" else "Adding", done, max(done, total), unit))
+        on_progress(StepProgress("Labelling" if unit == "entities" else "Adding", done, max(done, total), unit))
 
     return report
 

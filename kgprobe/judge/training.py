@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import Classifier, Doubles, Floats, Integers, fit_linear_probe, fit_network
 from kgprobe.judge.files import Judge
@@ -192,7 +192,7 @@ def _read_states(
     def progress(more: int) -> None:
         nonlocal done
         done += more
-        on_progress(Progress("Reading hidden states", done, count, "statements"))
+        on_progress(StepProgress("Reading hidden states", done, count, "statements"))
 
     read = read_statements(StateReader(scorer, layers), prompt, statements.texts, progress, virtual)
     kept = np.setdiff1d(np.arange(count), list(read.reasons))
@@ -225,7 +225,7 @@ def choose_classifier(
     judged = []
     for number, layer in enumerate(layers):
         judged.append(_evaluate_layer(layer, states[:, number], answers, splits, folds))
-        on_progress(Progress("Training judges", number + 1, steps, "steps"))
+        on_progress(StepProgress("Training judges", number + 1, steps, "steps"))
     best = min(range(len(judged)), key=lambda number: judged[number].folds.log_loss)
     chosen, at_layer = judged[best], np.ascontiguousarray(states[:, best])
     fits: dict[str, Callable[[Floats, Integers], Classifier]] = {
@@ -233,7 +233,7 @@ def choose_classifier(
         "network": partial(fit_network, options=options, seed=seed),
     }
     folds_quality = quality_of(answers[train], _out_of_fold(fits["network"], at_layer, answers, train, folds))
-    on_progress(Progress("Training judges", steps - 1, steps, "steps"))
+    on_progress(StepProgress("Training judges", steps - 1, steps, "steps"))
     whole = fits["network"](at_layer[train], answers[train])
     of_network = _held_out(answers, splits, lambda places: whole.probabilities(at_layer[places]))
     of_linear = {"other_entities": chosen.other_entities, "other_relations": chosen.other_relations}
@@ -245,7 +245,7 @@ def choose_classifier(
     if chosen_kind == "best":
         chosen_kind = min(kinds, key=lambda kind: kind.folds.log_loss).kind
     classifier = fits[chosen_kind](at_layer, answers)
-    on_progress(Progress("Training judges", steps, steps, "steps"))
+    on_progress(StepProgress("Training judges", steps, steps, "steps"))
     return Trained(chosen.layer, classifier, tuple(judged), kinds)
 
 

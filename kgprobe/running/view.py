@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.state import graph_state
@@ -60,7 +60,7 @@ def hide_view(graph: Graph, on_progress: OnProgress = no_progress) -> int:
     for start in range(0, size, _ENTITIES):
         end = min(start + _ENTITIES, size)
         cleared += graph.transaction(partial(_clear, start, end))
-        on_progress(Progress(REMOVING, end, size, "entities"))
+        on_progress(StepProgress(REMOVING, end, size, "entities"))
     while graph.write("view/clear_about", size=_FACTS)[0]["cleared"]:
         pass
     graph.write("view/cleared")
@@ -116,7 +116,7 @@ def write_view(
 
         if not graph.transaction(work):
             return False
-        on_progress(Progress(WRITING, end, count, "facts"))
+        on_progress(StepProgress(WRITING, end, count, "facts"))
     return True
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import kgprobe
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import Progress
+from kgprobe.base.progress import StepProgress
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.graph import types
@@ -86,7 +86,7 @@ def test_interrupted_call_is_completed_by_the_next(graph: Graph, monkeypatch: py
     monkeypatch.setattr(types, "_AT_ONCE", 2)
     load_types(graph, ENTITIES, "first")
 
-    def stop(now: Progress) -> Any:
+    def stop(now: StepProgress) -> Any:
         if now.done >= 4:
             raise KeyboardInterrupt
 
@@ -222,7 +222,7 @@ def test_interrupted_twins_are_completed_others_are_kept(graph: Graph, monkeypat
     load(graph, WrittenSource(ENTITIES, facts, [Relation("r", "capital")]))
     graph.query("MATCH (s:Entity {id: 'a0'}) MATCH (o:Entity {id: 'a1'}) CREATE (s)-[:CAPITAL {of: 'the user'}]->(o)")
 
-    def stop(_: Progress) -> Any:
+    def stop(_: StepProgress) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

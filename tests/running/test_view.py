@@ -18,7 +18,7 @@ import kgprobe
 from kgprobe.api import rounds as api_rounds
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.plugins import Register
-from kgprobe.base.progress import Progress
+from kgprobe.base.progress import StepProgress
 from kgprobe.base.records import Entity
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import summarize, view_rows
@@ -157,7 +157,7 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     run_rounds(loaded, "second", shown=False, seed=6)
     calls = 0
 
-    def stop(now: Progress) -> None:
+    def stop(now: StepProgress) -> None:
         nonlocal calls
         calls += now.stage == view.WRITING
         if calls == steps:
@@ -292,7 +292,7 @@ def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     complete = on_facts(loaded)
 
-    def stop(_: Progress) -> None:
+    def stop(_: StepProgress) -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):

@@ -11,7 +11,7 @@ import psutil
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import disk_is_full
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.bulk.bulk_files import BulkFiles, finish, read_bulk_files
 from kgprobe.graph.bulk.converting import convert
 from kgprobe.graph.client import Graph
@@ -195,7 +195,9 @@ def load_bulk_source(
 
 def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: OnProgress) -> None:
     """Import files into a reserved folder, and finish the graph."""
-    import_files(folder, place, files, lambda percent: on_progress(Progress("importing", percent, 100 * STAGES, "%")))
+    import_files(
+        folder, place, files, lambda percent: on_progress(StepProgress("importing", percent, 100 * STAGES, "%"))
+    )
     with take_lease(folder, unfinished=True).connect() as graph:
         finish(graph, place, on_progress)
     folder.remove_import()

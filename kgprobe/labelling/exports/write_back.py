@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Fact
 from kgprobe.base.sanitize import visible
 from kgprobe.base.tables import Heading, ResultRow
@@ -280,7 +280,7 @@ def write_labels(
             done, total = 0, counts[_WRITE] + counts[_CLEAR]
             for size, written in write_properties(source.graph, values.names, matching.changes()):
                 done, missed = done + size, missed + size - written
-                on_progress(Progress("Writing", done, total, "elements"))
+                on_progress(StepProgress("Writing", done, total, "elements"))
         changed = f"{missed:,} relationships or nodes were changed or deleted in the meantime, and left alone."
         notes = tuple(filter(None, [note, changed if missed else ""]))
         return WriteBack(
@@ -354,7 +354,7 @@ def remove_labels(
             changes = () if dry_run else map(decoder.decode, file)
             for size, written in write_properties(graph, names, changes):
                 done, changed = done + size, changed + size - written
-                on_progress(Progress("Removing", done, total, "elements"))
+                on_progress(StepProgress("Removing", done, total, "elements"))
     return RemovedLabels(dry_run, total - changed, left, foreign.describe(), changed)
 
 
@@ -463,7 +463,7 @@ class _Matching:
                 for place in self._places(batch):
                     file.write(encoder.encode(place) + b"\n")
                 done += len(batch)
-                on_progress(Progress("Matching", done, max(done, source.places), "elements"))
+                on_progress(StepProgress("Matching", done, max(done, source.places), "elements"))
 
     def _places(self, batch: Sequence[LocatedFacts]) -> Iterator[_Place]:
         facts = list(chain.from_iterable(located.facts for located in batch))

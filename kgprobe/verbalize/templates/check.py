@@ -15,7 +15,7 @@ from typing import Literal
 
 from kgprobe.base.dates import today
 from kgprobe.base.errors import UnknownNameError
-from kgprobe.base.progress import OnProgress, Progress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Rejected, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.sources.lines import open_input
@@ -99,7 +99,7 @@ def check_graph(graph: Graph, ids: Sequence[str] = (), on_progress: OnProgress =
     flaws = []
     for done, relation in enumerate(relations, start=1):
         flaws += check_relation(relation, examples_of(graph, relation.id, today()))
-        on_progress(Progress("Checking", done, len(relations), "relations"))
+        on_progress(StepProgress("Checking", done, len(relations), "relations"))
     return _check_of(relations, flaws)
 
 
