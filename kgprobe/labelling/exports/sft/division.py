@@ -31,7 +31,6 @@ class Division:
     Attributes:
         training: groups to train on, before :class:`Guard` removes some.
         held_out: groups of the test set, by unit: ``fact``, ``entity``, ``relation``.
-        entities, relations: held-out ones.
         between: groups with some held-out entity.
     """
 
