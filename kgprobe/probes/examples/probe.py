@@ -27,13 +27,7 @@ class ExampleProbe:
     ) -> None:
         """Read the relations.
 
-        Args:
-            as_of: reference date (``yyyymmdd``): examples and facts are true at it, other choices are not.
-            relations: ids; by default every active relation.
-
-        Raises:
-            ArgumentError: see :func:`~kgprobe.probes.examples.checked_options`.
-            UnknownNameError, KgprobeError: see :class:`~kgprobe.probes.examples.prompts.PromptWriter`.
+        Examples and facts are true at ``as_of`` (``yyyymmdd``), other choices are not.
         """
         options = checked_options(options)
         self._scorer = scorer
