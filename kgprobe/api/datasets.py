@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from kgprobe.api.kind_names import DATASET
-from kgprobe.api.measuring import check_measuring, measurement_name
+from kgprobe.api.measuring import check_helpers, check_name, measurement_name
 from kgprobe.api.stored import find, link_dataset
 from kgprobe.arguments import check_choice, folder_name, optional_folder_name, optional_number, several, whole_number
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
@@ -226,13 +226,14 @@ def probe_dataset(
     name = optional_folder_name(name)
     batch_size = optional_number("batch_size", batch_size)
     per_relation, limit = optional_number("per_relation", per_relation), optional_number("limit", limit)
+    opened = models or Models()
+    asked_model = opened.open_asked(model)
     files = _files(folder)
     # Read all rows before loading the model, so that an invalid one is reported first.
     dataset_demonstrations(files, seed)
     questions = dataset_questions(files, per_relation, limit, seed)
-    opened = models or Models()
-    asked_model = opened.open_asked(model)
-    check_measuring(opened, asked_model, kind.name, name=name, seed=seed, **asdict(chosen))
+    check_helpers(opened, asked_model, options)
+    check_name(name, kind, chosen, seed, asked_model)
     asked_model.refresh()
     made_probe = dataset_probe(questions, asked_model, chosen)
     called = files.path.absolute().name
@@ -280,6 +281,7 @@ def export_dataset(
     between: str = " ",
     per_relation: int | None = None,
     seed: int = 0,
+    models: Models | None = None,
     on_progress: OnProgress = no_progress,
 ) -> HarnessTask:
     """Export a dataset as a task of lm-evaluation-harness, with the prompts and choices of :func:`probe_dataset`.
@@ -300,7 +302,7 @@ def export_dataset(
         model: model or spec whose context length limits the prompts; a note reports if its tokens make the harness
             count differently. None writes all examples, for any model.
         examples, separator, between: few-shot examples and separators, as in the probe ``examples``.
-        per_relation, seed: as in :func:`probe_dataset`.
+        per_relation, seed, models: as in :func:`probe_dataset`.
         on_progress: called with the numbers of finished and of all facts.
 
     Raises:
@@ -317,19 +319,16 @@ def export_dataset(
         raise ArgumentError("tasks", f"has a task {called} already: {target}; choose another `name`, or delete it.")
     demonstrations = dataset_demonstrations(files, seed)
     total = sum(1 for _ in limited_rows(files, limit))
-    with Models() as models:
-        scorer = None if model is None else models.open(model).scorer()
-        prompts = ExamplePrompts(layout, examples, Room(scorer))
-        make_folder(target.absolute().parent)
-        with appearing(target.absolute()) as unfinished:
-            rows = limited_rows(files, limit)
-            written, notes = write_task(
-                unfinished, called, rows, prompts, demonstrations, scorer, lambda done: on_progress(done, total)
-            )
-            if not written:
-                raise KgprobeError(
-                    f"No fact of {files.path} has an example of its relation that fits into the context."
-                )
+    scorer = None if model is None else (models or Models()).open_asked(model).scorer()
+    prompts = ExamplePrompts(layout, examples, Room(scorer))
+    make_folder(target.absolute().parent)
+    with appearing(target.absolute()) as unfinished:
+        rows = limited_rows(files, limit)
+        written, notes = write_task(
+            unfinished, called, rows, prompts, demonstrations, scorer, lambda done: on_progress(done, total)
+        )
+        if not written:
+            raise KgprobeError(f"No fact of {files.path} has an example of its relation that fits into the context.")
     return HarnessTask(target, called, written, notes=notes)
 
 

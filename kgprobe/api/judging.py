@@ -1,7 +1,6 @@
 """``kgprobe.train_judge`` and other calls about judges: train, open, evaluate, judge a graph, show its figures."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from kgprobe.judge.whole_graph import prepare_judging
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.cluster import check_ray
 from kgprobe.models.spec_forms import short_name
-from kgprobe.options import make_options, options_of
+from kgprobe.options import make_options
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
@@ -76,7 +75,7 @@ def train_judge(
     data = divide_labels(answered, chosen, seed)
     check_name(name, data.settings())
     check_training(data)
-    opened = (models or Models()).open(answered.model if model is None else model)
+    opened = (models or Models()).open_asked(answered.model if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
     described = scorer.describe()
@@ -124,7 +123,7 @@ def evaluate_judge(
         _, statements = statements.divide(judge.training["options"]["test_size"], judge.training["seed"])
     if not statements.texts:
         raise KgprobeError(f"{answered.name} has no labels outside the judge's training set.")
-    opened = (models or Models()).open(judge.reader["name"] if model is None else model)
+    opened = (models or Models()).open_asked(judge.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
     check_judge(judge, scorer)
     return quality_on(judge, scorer, statements, answers)
@@ -181,16 +180,21 @@ def judge_graph(
             judged graph, another process makes that share, or it is not writable.
     """
     chosen = make_options(JudgedGraphOptions, options, "judge_graph")
-    name, judge = optional_folder_name(name), _judge(judge)
-    share = check_judging(judge, name=name, seed=seed, **asdict(chosen))
+    name, judge, seed = optional_folder_name(name), _judge(judge), whole_number("seed", seed, 0)
+    # Validate what needs neither the graph nor a loaded model first.
+    share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
+    if chosen.ray is not None:
+        check_ray()
+    if name is not None:
+        _check_name(home() / "judged" / name, judge, seed, chosen.negatives)
     prepared = prepare_judging(
         graph,
         judge,
-        (models or Models()).open(judge.reader["name"] if model is None else model),
+        (models or Models()).open_asked(judge.reader["name"] if model is None else model),
         chosen,
         relations=relation_ids(graph, several("relations", relations)),
         as_of=None if as_of is None else as_of_day(as_of),
-        seed=whole_number("seed", seed, 0),
+        seed=seed,
     )
     folder = home() / "judged" / (name or f"{short_name(judge.answers_of)}-{digest_of(prepared.config)}")
     if chosen.ray is None:
@@ -204,29 +208,12 @@ def judge_graph(
     return JudgingProgress(folder=folder, shards=shards, judged=judged, notes=judged.notes)
 
 
-def check_judging(judge: Judge, *, name: str | None = None, seed: int = 0, **options: Any) -> ShardShare:
-    """Return the share of shards of a judged graph, after checks that load no model and read no graph.
-
-    Args:
-        options: options of :func:`judge_graph`; those that are not of :class:`~kgprobe.judge.JudgedGraphOptions` are
-            ignored.
-
-    Raises:
-        ArgumentError: an option is out of range.
-        KgprobeError: the name belongs to a judged graph with other settings.
-    """
-    own = {option.name for option in options_of(JudgedGraphOptions)}
-    chosen = make_options(JudgedGraphOptions, {key: options[key] for key in own & options.keys()}, "judge_graph")
-    share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
-    if chosen.ray is not None:
-        check_ray()
-    folder = home() / "judged" / (name or "")
-    if name is not None and (folder / CONFIG).exists():
+def _check_name(folder: Path, judge: Judge, seed: int, negatives: int) -> None:
+    """Raise KgprobeError if a folder holds a judged graph with other settings."""
+    if (folder / CONFIG).exists():
         stored = read_judged_graph(folder)
         before = {"seed": stored.settings.seed, "negatives": stored.settings.negatives, "judge": stored.judge.digest}
-        now = {"seed": seed, "negatives": chosen.negatives, "judge": judge.digest()}
-        require_identical(folder, before, now, JUDGED_GRAPH)
-    return share
+        require_identical(folder, before, {"seed": seed, "negatives": negatives, "judge": judge.digest()}, JUDGED_GRAPH)
 
 
 def _judge(judge: Judge | str | Path) -> Judge:

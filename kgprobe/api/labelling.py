@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -33,7 +34,7 @@ from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, W
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import absolute_spec, short_name
-from kgprobe.options import make_options, options_of
+from kgprobe.options import make_options
 from kgprobe.probes.register import PROBES
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.labels import Labels, read_labels_of
@@ -113,20 +114,33 @@ def label_facts(
     """
     chosen = make_options(LabelOptions, options, "label_facts")
     draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "label_facts")
+    name = optional_folder_name(name)
     asking: dict[str, Any] = {
         "limit": optional_number("limit", limit),
-        "relations": relation_ids(graph, several("relations", relations)),
         "seed": whole_number("seed", seed, 0),
         "as_of": as_of_day(as_of),
     }
-    name = optional_folder_name(name)
-    given, by = _parse_ways(chosen)
-    listed = None if facts is None else list_existing(graph, facts, asking["as_of"])
+    # Validate what needs neither the graph nor a loaded model first.
     opened = models or Models()
     opened_model = opened.open_asked(model)
-    settings: dict[str, Any] = {"limit": limit, "seed": seed, "balance": balance, "with_former": with_former}
-    check_labelling(opened_model, name=name, **settings, **options)
-    judged = _judged(graph, chosen.judge, opened_model.name)
+    opened.check_batch_api(opened_model)
+    given = parse_ways(chosen.ways) if chosen.ways else None
+    by = parse_ways(chosen.by)[0] if chosen.by else None
+    known: dict[str, Any] = {
+        "model": opened_model.name,
+        "repeats": chosen.repeats,
+        "limit": asking["limit"],
+        "seed": asking["seed"],
+        **asdict(draw),
+    }
+    if given is not None:
+        _check_by(by or given[0], given)
+        known |= {"ways": [column for way in given for column in way.columns], "by": (by or given[0]).name}
+    judged_folder = None if chosen.judge is None else find(chosen.judge, [JUDGED_GRAPH]).folder
+    _check_name(name, known)
+    asking["relations"] = relation_ids(graph, several("relations", relations))
+    listed = None if facts is None else list_existing(graph, facts, asking["as_of"])
+    judged = _judged(graph, judged_folder, opened_model.name)
     ways = choose_ways(opened_model, given)
     by = by or ways[0]
     _check_by(by, ways)
@@ -138,15 +152,14 @@ def label_facts(
         "filled": "judge" if judged else "beliefs" if chosen.fill else None,
         "judge": None if judged is None else {"folder": judged.folder.name, "digest": judged.digest},
         **asking,
-        "balance": draw.balance,
-        "with_former": draw.with_former,
+        **asdict(draw),
         "facts": None if listed is None else _digest(listed),
         "graph": graph_state(graph),
         LAST_CHANGES: last_changes(graph, asking["as_of"]),
     }
     _check_name(name, config)
     common = {key: asking[key] for key in ("relations", "seed", "as_of")} | {"models": opened, "batch_size": batch_size}
-    first = {"limit": asking["limit"], "balance": draw.balance, "with_former": draw.with_former}
+    first = {"limit": asking["limit"], **asdict(draw)}
     asker = _Asking(graph, opened_model, chosen.repeats, common, first, callbacks, progress.on_note)
     ids, measurements = asker.measure_all(ways, listed)
     folders: dict[str, list[str]] = {}
@@ -162,44 +175,6 @@ def label_facts(
         fill = (measurements[by.name][0].config["relations"], asking["as_of"])
     table = _write(graph, config, name, ids, answers, fill, judged, progress)
     return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
-
-
-def check_labelling(
-    model: Model,
-    *,
-    name: str | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    balance: str | None = None,
-    with_former: bool = False,
-    **options: Any,
-) -> None:
-    """Raise if options of a label table are wrong, or its name is taken; no model is loaded, and no graph is read.
-
-    Args:
-        options: options of :func:`label_facts`.
-
-    Raises:
-        UnknownNameError: no such judged graph.
-        ArgumentError: a way is unknown, or ``by`` is not among the ways.
-        KgprobeError: the name belongs to a table with other settings.
-    """
-    own = {option.name for option in options_of(LabelOptions)}
-    chosen = make_options(LabelOptions, {key: options[key] for key in own & options.keys()}, "label_facts")
-    given, by = _parse_ways(chosen)
-    known: dict[str, Any] = {"model": model.name, "repeats": chosen.repeats, "limit": limit, "seed": seed}
-    if given is not None:
-        by = by or given[0]
-        _check_by(by, given)
-        known |= {"ways": [column for way in given for column in way.columns], "by": by.name}
-    if chosen.judge is not None:
-        find(chosen.judge, [JUDGED_GRAPH])
-    _check_name(name, known | {"balance": balance, "with_former": with_former})
-
-
-def _parse_ways(chosen: LabelOptions) -> tuple[Sequence[Way] | None, Way | None]:
-    """Return the ways of asking, and the one that the probability is of; None for those that the model decides."""
-    return parse_ways(chosen.ways) if chosen.ways else None, parse_ways(chosen.by)[0] if chosen.by else None
 
 
 def _check_by(by: Way, ways: Sequence[Way]) -> None:
@@ -351,11 +326,11 @@ def _digest(listed: Selection) -> str:
     return hashlib.sha256("\n".join(sorted(key.fact for key in listed.keys)).encode()).hexdigest()
 
 
-def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
-    """Return the judged graph of that name or folder, which must be of this model and graph."""
-    if name is None:
+def _judged(graph: Graph, folder: Path | None, model: str) -> JudgedFacts | None:
+    """Return the judged graph in a folder, which must be of this model and graph."""
+    if folder is None:
         return None
-    judged = JudgedFacts.open(find(name, [JUDGED_GRAPH]).folder, graph_state(graph))
+    judged = JudgedFacts.open(folder, graph_state(graph))
     if absolute_spec(judged.answers_of) != absolute_spec(model):
         raise ArgumentError("judge", f"predicts the answers of {judged.answers_of}, not those of {model}.")
     return judged

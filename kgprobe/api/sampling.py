@@ -84,6 +84,7 @@ def sample_distractors(
     former: str = "wrong",
     seed: int = 0,
     as_of: int | str | date | None = None,
+    models: Models | None = None,
     **strategy_options: Any,
 ) -> DistractorSample:
     """Choose distractors: wrong objects to compare with the right one, best first, each with its reason.
@@ -112,6 +113,7 @@ def sample_distractors(
             present tense, which is assumed where no model is asked), ``never`` (excluded), or ``right`` (excluded
             together with entities that share a name with an object of any time).
         as_of: date at which true objects are excluded; None is today.
+        models: as in :func:`kgprobe.measure`.
         strategy_options: options of the strategies: ``weighting`` of features for the semantic ones (``tf-idf`` or
             ``bm25``), ``max_prefixes`` that exact search scores for one sentence (2,000).
 
@@ -125,7 +127,7 @@ def sample_distractors(
     options = make_options(DistractorOptions, given, "sample_distractors")
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     keys = find_facts(graph, facts, day)
-    opened = None if model is None else Models().open(model)
+    opened = None if model is None else (models or Models()).open_asked(model)
     return choose_distractors(graph, keys, options, opened, seed, day)
 
 

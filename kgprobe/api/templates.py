@@ -97,6 +97,7 @@ def write_templates(
     load: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
+    models: Models | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     on_written: Callable[[WrittenRelation], None] = lambda written: None,
 ) -> WrittenTemplates:
@@ -132,6 +133,7 @@ def write_templates(
         load: True to load the file into the graph without a review.
         seed: random seed of the model's answers.
         as_of: date at which facts must be current; None is today.
+        models: as in :func:`kgprobe.measure`.
         on_progress: called with the numbers of finished and of all relations.
         on_written: called with each relation, also if nothing could be written.
 
@@ -151,7 +153,7 @@ def write_templates(
     def write(pending: Sequence[Relation], known: Sequence[Relation]) -> Iterator[WrittenRelation]:
         if model is None:
             return write_from_labels(graph, pending, day)
-        opened = Models().open(model)
+        opened = (models or Models()).open_asked(model)
         scorer = None if is_api(opened.name) else opened.local_scorer()
         generator = opened.generator()
         reader = asking_reader(generator) if scorer is None else scoring_reader(scorer, known, seed)

@@ -113,7 +113,7 @@ def open_measures(
     """
     if not options.beams:
         raise ArgumentError("beams", "is empty; expected at least one number.")
-    probed = models.open(model)
+    probed = models.open_asked(model)
     probed.refresh()
     most = options.distractors
     encoder = grader = None

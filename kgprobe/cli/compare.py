@@ -1,30 +1,34 @@
 """``kgprobe compare``, ``check`` and ``gap``: compare stored results of one kind, and logs of other tools."""
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.comparable import ANSWERS, COMPARABLE, kind_of, open_alike, with_newest
-from kgprobe.api.kind_names import JUDGE, RUN
+import kgprobe
+from kgprobe.api.comparable import ANSWERS, COMPARABLE
 from kgprobe.cli.commands import Choice, ShareType
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
+from kgprobe.cli.options import (
+    full_option,
+    graph_of_results,
+    graph_options,
+    in_flags,
+    loading_options,
+    seed_option,
+)
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import open_asked, open_models
+from kgprobe.cli.running import with_models
 from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
 from kgprobe.errors import KgprobeError
-from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.progress import waiting
 from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
-    from kgprobe.models.model import Models
     from kgprobe.results.result import StoredComparison
 
 # Exit codes by verdict.
@@ -93,11 +97,11 @@ class _CheckFailedError(click.ClickException):
 @full_option
 @seed_option
 @loading_options
-@on_graph
+@with_models()
+@graph_options
 def compare(
     results: tuple[str, ...],
     families: tuple[tuple[str, str], ...],
-    kind: str | None,
     full: bool,
     graph: str | None,
     as_json: bool,
@@ -120,14 +124,9 @@ def compare(
     kgprobe compare gpt2-capitals llama-capitals
     kgprobe compare results/base results/tuned --metric acc_norm
     """  # noqa: D301
-    from kgprobe.api import comparing
-
-    kinds = COMPARABLE if kind is None else [kind]
-    newest = _name_newest(results, with_newest(results, kinds))
-    with _graph_of(newest, kinds, graph) as connection, _read_models(newest, kinds, connection) as (given, models):
-        result = comparing.compare(
-            given, graph=connection, families=dict(families), models=models, kind=kind, **options
-        )
+    kinds = COMPARABLE if options["kind"] is None else [options["kind"]]
+    with graph_of_results(results, graph, kinds) as connection, waiting("Reading the results"):
+        result = kgprobe.compare(results, graph=connection, families=dict(families), **options)
     _render(result, _COMPARED, full=full, as_json=as_json)
 
 
@@ -152,7 +151,7 @@ def compare(
 @_shared_option
 @summary_files
 @full_option
-@on_graph
+@graph_options
 def check(
     base: str,
     tuned: str,
@@ -177,13 +176,10 @@ def check(
     kgprobe check base tuned --roles roles.jsonl
     kgprobe check logs/base.eval logs/tuned.eval --markdown summary.md
     """  # noqa: D301
-    from kgprobe.api import comparing
-
     check_summary_files(junit, markdown, as_json)
     with _failing_with_2():
-        base, tuned = _name_newest((base, tuned), with_newest((base, tuned), ANSWERS))
-        with _graph_of((base, tuned), ANSWERS, graph) as connection:
-            result = comparing.check(base, tuned, graph=connection, **options)
+        with graph_of_results((base, tuned), graph, ANSWERS) as connection, waiting("Reading the results"):
+            result = kgprobe.check(base, tuned, graph=connection, **options)
         if result.verdict is None:
             raise KgprobeError(
                 f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
@@ -199,56 +195,16 @@ def check(
 @cloup.argument("stored", help="Result of a probe that scores, such as distractors.")
 @cloup.argument("said", help="Result of the same model by a probe that generates, such as questions.")
 @full_option
-@on_graph
+@graph_options
 def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) -> None:
     """Find the facts that a model knows by one probe and misses by another.
 
     \b
     kgprobe gap by-distractors by-questions
     """  # noqa: D301
-    from kgprobe.api import comparing
-
-    results = [_name_newest([name], with_newest([name], ANSWERS))[0] for name in (stored, said)]
-    with _graph_of(results, ANSWERS, graph) as connection:
-        result = comparing.gap(*results, graph=connection)
+    with graph_of_results((stored, said), graph, ANSWERS) as connection, waiting("Reading the results"):
+        result = kgprobe.gap(stored, said, graph=connection)
     _render(result, _GAP, full=full, as_json=as_json)
-
-
-@contextmanager
-def _graph_of(results: Sequence[str], kinds: Sequence[str], graph: str | None) -> Iterator["Graph | None"]:
-    """Open the graph if a result is a run, or with ``--graph``."""
-    needs_graph = graph is not None or any(kind_of(name, kinds) == RUN for name in results)
-    opening: AbstractContextManager[Graph | None] = open_graph(graph) if needs_graph else nullcontext()
-    with opening as connection, waiting("Reading the results"):
-        yield connection
-
-
-def _name_newest(results: Sequence[str], folders: Sequence[str | Path]) -> list[str]:
-    """Print the name of the measurement that each model's spec stands for; return the results with their folders."""
-    from kgprobe.api.stored import measurements_of
-
-    for spec, folder in zip(results, folders, strict=True):
-        if isinstance(folder, Path):
-            which = "newest" if measurements_of(spec)[0].folder == folder else "newest comparable"
-            click.echo(f"{spec}: its {which} measurement, {folder.name}.", err=True)
-    return list(map(str, folders))
-
-
-@contextmanager
-def _read_models(
-    results: Sequence[str], kinds: Sequence[str], graph: "Graph | None"
-) -> Iterator[tuple[Sequence[Any], "Models | None"]]:
-    """Open judges, with the models that they read; yield other results as they are, with None for the models."""
-    if kind_of(results[0], kinds, graph) != JUDGE:
-        if local_given() != LocalOptions():
-            raise click.UsageError("--device and other options of models are for judges; other results read no model.")
-        yield results, None
-        return
-    _, judges = open_alike("results", results, kinds, graph)
-    with open_models() as models:
-        for judge in judges:
-            open_asked(models, judge.reader["name"])
-        yield judges, models
 
 
 @contextmanager

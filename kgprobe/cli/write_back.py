@@ -3,15 +3,16 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
+import kgprobe
 from kgprobe.api.kind_names import LABEL_TABLE, RUN
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.options import graph_of_results, on_graph
+from kgprobe.cli.options import graph_of_results, graph_options
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import counting_bar
 
@@ -50,17 +51,15 @@ CLASSES = ("slick", "profile", "belief")
 @cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
 @cloup.option("--dry-run", is_flag=True, help="Count the changes, and name properties in the way; write nothing.")
 @cloup.option("--remove", is_flag=True, help="Remove all properties that write-back has written.")
-@on_graph
+@graph_options
 def write_back(
     labels: str | None,
-    output: str,
     mapping: Path,
     scheme: str | None,
-    prefix: str,
-    dry_run: bool,
     remove: bool,
     graph: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Write the labels of TABLE or the beliefs of RUN onto the relationships of your own graph.
 
@@ -76,13 +75,11 @@ def write_back(
         --mapping movies.toml
     kgprobe beliefs write-back --output bolt://localhost:7687 --remove
     """  # noqa: D301
-    from kgprobe.api import writing_back
-
     if remove:
         if labels:
             raise click.UsageError("--remove takes no TABLE|RUN.")
         with counting_bar("Removing", "elements") as on_written:
-            removed = writing_back.remove_labels(output, prefix=prefix, dry_run=dry_run, on_written=on_written)
+            removed = kgprobe.remove_labels(on_written=on_written, **options)
         click.echo(json.dumps(dataclasses.asdict(removed)) if as_json else removed.summary())
         return
     if labels is None:
@@ -92,15 +89,13 @@ def write_back(
         counting_bar("Matching", "elements") as on_matched,
         counting_bar("Writing", "elements") as on_written,
     ):
-        result = writing_back.write_back(
+        result = kgprobe.write_back(
             open_table_or_run(labels, connection),
-            output,
-            mapping,
+            mapping=mapping,
             scheme=scheme,
-            prefix=prefix,
-            dry_run=dry_run,
             on_matched=on_matched,
             on_written=on_written,
+            **options,
         )
     render(result, as_json)
 

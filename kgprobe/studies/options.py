@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from kgprobe.sampling.selection import Listed
 
 
-class Measuring(TypedDict, total=False):
-    """Arguments of a study's measurements, as in :func:`kgprobe.measure` with distractors.
-
-    Attributes:
-        limit, facts, relations, balance, with_former, as_of: selection of facts.
-        distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
-            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
-    """
+class Drawing(TypedDict, total=False):
+    """Arguments that select the facts of a study, as in :func:`kgprobe.measure`."""
 
     limit: int | None
     facts: "Listed | None"
@@ -30,6 +24,39 @@ class Measuring(TypedDict, total=False):
     balance: str | None
     with_former: bool
     as_of: int | str | date | None
+
+
+class ExampleCounts(Drawing, total=False):
+    """Arguments of the study of examples: a selection of facts, and :class:`ExampleCountsOptions`."""
+
+    counts: Sequence[int]
+    repeats: int
+    choices: int
+
+
+class Prompting(Drawing, total=False):
+    """Arguments of the study of prompts: a selection of facts, and :class:`PromptingOptions`."""
+
+    separators: Sequence[str]
+    examples: int
+    choices: int
+
+
+class Templates(Drawing, total=False):
+    """Arguments of the study of templates: a selection of facts, and :class:`TemplatesOptions`."""
+
+    probes: Sequence[str]
+    distractors: int
+
+
+class Measuring(Drawing, total=False):
+    """Arguments of a study's measurements, as in :func:`kgprobe.measure` with distractors.
+
+    Attributes:
+        distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
+            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+    """
+
     distractors: int
     sentences: int | None
     templates: str
