@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from kgprobe.version import __version__ as __version__
+from kgprobe.base.version import __version__ as __version__
 
 # Modules of the public names, which ``__init__.pyi`` imports for type checkers.
 _IMPORTS = re.compile(r"^from (\S+) import ([a-zA-Z]\w*) as", re.MULTILINE)

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
-from kgprobe.arguments import optional_number, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import KgprobeError
+from kgprobe.base.arguments import optional_number, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
-from kgprobe.options import make_options
+from kgprobe.papers.studies.options import Drawing
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import choose_facts, list_existing
-from kgprobe.studies.options import Drawing
 
 if TYPE_CHECKING:
     from kgprobe.sampling.keys import FactKey
@@ -48,7 +48,7 @@ def same_facts(
 
     The messages are about listed facts that are missing, and on the drawing.
     """
-    given = {name: drawing[name] for name in ("balance", "with_former") if name in drawing}
+    given: dict[str, Any] = {name: drawing[name] for name in ("balance", "with_former") if name in drawing}
     draw = make_options(DrawOptions, given, "a study")
     day, seed = as_of_day(drawing.get("as_of")), whole_number("seed", seed, 0)
     facts, limit = drawing.get("facts"), optional_number("limit", drawing.get("limit"))

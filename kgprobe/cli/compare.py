@@ -11,6 +11,9 @@ import cloup
 
 import kgprobe
 from kgprobe.api.comparable import ANSWERS, COMPARABLE
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import visible
 from kgprobe.cli.commands import Choice, ShareType
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
@@ -24,9 +27,6 @@ from kgprobe.cli.options import (
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import with_models
 from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
-from kgprobe.errors import KgprobeError
-from kgprobe.progress import waiting
-from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from kgprobe.results.result import StoredComparison

@@ -8,6 +8,7 @@ import click
 import cloup
 
 import kgprobe
+from kgprobe.base.options import options_of
 from kgprobe.cli.commands import Choice, given_options, only_with
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
@@ -31,14 +32,13 @@ from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables, without_graph
 from kgprobe.cli.running import counting_bar, exit_without_answers, measuring, with_models
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
-from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
 from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:
+    from kgprobe.datasets.results import HarnessTask
     from kgprobe.models.model import Models
-    from kgprobe.results.datasets import HarnessTask
 
 # A task of the harness has plain examples.
 _NOT_EXPORTED = ("choices", "packed", "separate_tokens", "prompt", "examples_seed", "templates", "template")

@@ -22,15 +22,15 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import with_graph
 from kgprobe.cli.write_back import open_table_or_run
-from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
-from kgprobe.exports.sft import SftOptions
+from kgprobe.labelling.exports.retrieval_options import FORMATS, RetrievalOptions
+from kgprobe.labelling.exports.sft import SftOptions
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from kgprobe.exports.retrieval import NotRetrieved
-    from kgprobe.exports.sft.making import TrainingSet
     from kgprobe.graph.client import Graph
+    from kgprobe.labelling.exports.retrieval import NotRetrieved
+    from kgprobe.labelling.exports.sft.making import TrainingSet
 
 
 @click.group(cls=CommandGroup)
@@ -82,7 +82,7 @@ def retrieval(
     kgprobe export retrieval labels --class unknown --format jsonl -o unknown
     """  # noqa: D301
     from kgprobe.api.writing_back import find_labels
-    from kgprobe.sanitize import counted
+    from kgprobe.base.sanitize import counted
 
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:

@@ -7,6 +7,7 @@ import click
 import cloup
 
 import kgprobe
+from kgprobe.base.progress import waiting
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
@@ -24,7 +25,6 @@ from kgprobe.cli.options import (
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import counting_bar, measuring, with_models
 from kgprobe.labelling.ways import LabelOptions
-from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
     from kgprobe.models.model import Models

@@ -7,6 +7,7 @@ import click
 import cloup
 
 import kgprobe
+from kgprobe.base.progress import waiting
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.commands import ShareType, given_options
 from kgprobe.cli.groups import CommandGroup
@@ -38,7 +39,6 @@ from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import exit_without_answers, report_end, running, view_bars, with_models
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
-from kgprobe.progress import waiting
 from kgprobe.running.plan import RoundsOptions
 
 if TYPE_CHECKING:
@@ -375,7 +375,7 @@ def demo(graph: str | None, full: bool, as_json: bool, **options: Any) -> None:
     kgprobe demo
     kgprobe demo --graph bolt://host:7687
     """  # noqa: D301
-    from kgprobe.files import DEMO, demo_folder
+    from kgprobe.base.files import DEMO, demo_folder
 
     def say(message: str) -> None:
         click.echo(in_flags(message), err=True)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.base.options import make_options
+from kgprobe.base.progress import Bar, print_message, progress_bar, waiting
 from kgprobe.cli.commands import Command, given_options
 from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.options import make_options
-from kgprobe.progress import Bar, print_message, progress_bar, waiting
 
 if TYPE_CHECKING:
     from kgprobe.models.model import Models

@@ -9,6 +9,9 @@ import click
 import cloup
 
 import kgprobe
+from kgprobe.base.options import option, options_of
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import counted, visible, visible_lines
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
@@ -26,13 +29,10 @@ from kgprobe.cli.options import (
 from kgprobe.cli.rendering import render, render_rows, with_graph
 from kgprobe.cli.running import with_models
 from kgprobe.labelling.control_options import ControlOptions
-from kgprobe.options import option, options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.options import QuestionOptions
 from kgprobe.probes.statements.options import NegativeOptions
-from kgprobe.progress import waiting
 from kgprobe.sampling.drawing import DrawOptions
-from kgprobe.sanitize import counted, visible, visible_lines
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph

@@ -9,6 +9,7 @@ import click
 import cloup
 
 import kgprobe
+from kgprobe.base.errors import KgprobeError
 from kgprobe.cli.commands import Choice, only_with
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
@@ -24,7 +25,6 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import render, render_rows, show_notes
 from kgprobe.cli.running import counting_bar, with_models
-from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, row_table
 from kgprobe.graph.client import Graph
 from kgprobe.results.result import Result
-from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from kgprobe.files import home, make_folder, replacing
+from kgprobe.base.files import home, make_folder, replacing
+from kgprobe.base.sanitize import counted, spreadsheet_cell
+from kgprobe.base.tables import ResultRow, Table, flat_fields, row_dicts, row_frame, row_table
 from kgprobe.graph.rows import Rows
 from kgprobe.running.settings import digest_of
-from kgprobe.sanitize import counted, spreadsheet_cell
-from kgprobe.tables import ResultRow, Table, flat_fields, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgprobe.report.checks import Check
-    from kgprobe.report.plots import HeatMap
+    from kgprobe.results.rendering.checks import Check
+    from kgprobe.results.rendering.plots import HeatMap
 
 # Facts in a list that people read; programs get all of them.
 SHOWN_FACTS = 10
@@ -88,7 +88,7 @@ class Result:
         return "\n\n".join(filter(None, parts))
 
     def _repr_html_(self) -> str:
-        from kgprobe.report.page import tables_html
+        from kgprobe.results.rendering.page import tables_html
 
         return tables_html("\n".join(filter(None, [*self.notes, self.summary()])), self.tables())
 
@@ -185,7 +185,7 @@ class StoredComparison(Result):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        from kgprobe.report.plots import write_plots_page
+        from kgprobe.results.rendering.plots import write_plots_page
 
         self.write_files()
         page = self.folder / f"{self.file}.html"
