@@ -3,9 +3,10 @@
 from datetime import date
 from typing import TYPE_CHECKING
 
+from kgprobe.api.options import Draw
 from kgprobe.base.arguments import whole_number
 from kgprobe.base.dates import as_of_day
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.control_options import ControlOptions
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from kgprobe.sampling.selection import Listed
 
 
+@documented(named=[ControlOptions, Draw])
 def sample_controls(
     graph: Graph,
     near: "Listed",
@@ -44,9 +46,6 @@ def sample_controls(
             ``kgprobe probe --facts`` takes it, a file of roles, or a data set in JSON Lines: its texts are searched
             for names of entities, and facts between entities of one record count as taught.
         limit: maximum number of facts in each ring.
-        match, max_degree: see :class:`~kgprobe.labelling.control_options.ControlOptions`.
-        seed: random seed.
-        as_of: facts count as current at this date; None is today.
 
     Raises:
         ArgumentError: an argument is out of range, the file cannot be read, or it names nothing of the graph.

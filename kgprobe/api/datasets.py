@@ -11,6 +11,7 @@ import msgspec
 
 from kgprobe.api.kind_names import DATASET
 from kgprobe.api.measuring import check_helpers, check_name, measurement_name
+from kgprobe.api.options import Asking, Draw
 from kgprobe.api.stored import find, link_dataset
 from kgprobe.base.arguments import (
     check_choice,
@@ -23,7 +24,7 @@ from kgprobe.base.arguments import (
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import appearing, home, make_folder, replacing
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.base.records import Relation
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
@@ -48,6 +49,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
+from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
@@ -55,6 +57,7 @@ from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
 from kgprobe.running.settings import keep_declined, versions
 
 
+@documented(DatasetOptions, named=[Draw])
 def build_dataset(
     graph: Graph,
     folder: Path | str,
@@ -78,9 +81,7 @@ def build_dataset(
 
     Args:
         folder: new folder; complete, or not created at all.
-        relations, seed, as_of: as in :func:`kgprobe.sample_facts`.
         on_progress: called with the numbers of finished and of all relations.
-        options: see :class:`~kgprobe.datasets.DatasetOptions`.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
@@ -176,6 +177,7 @@ def _files(folder: Path | str) -> DatasetFolder:
     return open_folder(path if path.is_dir() else find(folder, [DATASET]).folder)
 
 
+@documented(ExampleOptions, GenerationOptions, named=[Asking])
 def probe_dataset(
     folder: Path | str,
     model: Model | str,
@@ -212,12 +214,8 @@ def probe_dataset(
         seed: random seed of examples, sentences and the draw.
         batch_size: facts asked together; None takes the probe's own, or up to 50,000 with a batch API. Affects the
             answers of ``packed`` only.
-        name: name of the folder of the answers; None derives one from the settings.
         output: file for the answer to each fact (JSON lines); None writes none.
-        models: open models; None opens the model when needed. With Ray workers as in :func:`kgprobe.measure`.
-        callbacks: progress and interruption.
-        options: options of the probe, see :class:`~kgprobe.probes.examples.ExampleOptions` and
-            :class:`~kgprobe.probes.generation.GenerationOptions`, except ``choices``.
+        options: the parameters from ``examples`` on are options of the probe; ``choices`` are those of the data set.
 
     Raises:
         UnknownNameError: no such model.

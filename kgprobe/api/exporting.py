@@ -8,13 +8,14 @@ from kgprobe.api.stored import open_label_table
 from kgprobe.base.arguments import whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.exports.sft import SftOptions
 from kgprobe.labelling.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.labelling.table import LabelTable
 
 
+@documented(SftOptions)
 def export_sft(
     graph: Graph,
     table: LabelTable | str | Path,
@@ -40,9 +41,6 @@ def export_sft(
         controls: file of roles with control facts, which are appended to the roles and never in training.
         seed: of all random choices.
         as_of: reference date of right answers; None is that of the label table, or today.
-        options: see :class:`~kgprobe.labelling.exports.sft.SftOptions`: ``teach`` (required), ``limit``, ``form``,
-            ``format``, ``wordings``, ``known_share``, ``weights``, ``refuse``, ``refusal``, ``held_out``,
-            ``held_out_by``.
 
     Raises:
         ArgumentError: an option is not allowed, a class has no facts, there are too few known facts for their share,

@@ -5,12 +5,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kgprobe.api.options import Asking
 from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import optional_folder_name, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -33,6 +34,7 @@ from kgprobe.running.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
 from kgprobe.running.settings import CONFIG, digest_of, require_identical
 
 
+@documented(JudgeOptions, named=[Asking])
 def train_judge(
     labels: Measurement | str | Path,
     *,
@@ -56,10 +58,9 @@ def train_judge(
     Args:
         labels: measurement of the probe ``true-false``, or its name.
         model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
-        name, seed, models: as in :func:`kgprobe.measure`.
+        seed: random seed.
         on_encoder, on_states, on_training: called with the finished and total numbers of statements for the prompt
             encoder, statements read, and training steps.
-        options: see :class:`~kgprobe.judge.JudgeOptions`.
 
     Raises:
         ArgumentError: an argument is out of range, ``labels`` is a measurement of another probe, or the labels' model
@@ -137,6 +138,7 @@ def compare_judges(judges: Sequence[Judge], models: Models | None = None) -> Jud
     return JudgeComparison(qualities=qualities, config=config)
 
 
+@documented(JudgedGraphOptions, named=[Asking])
 def judge_graph(
     graph: Graph,
     judge: Judge | str | Path,
@@ -165,9 +167,7 @@ def judge_graph(
         relations: ids or names of relations; empty means those of the labels, or all that have statements if the labels
             are of another graph, or with ``all_relations``.
         as_of: date at which facts must be current; None is that of the labels.
-        seed, name, models: as in :func:`kgprobe.measure`.
-        callbacks: progress and interruption, after each shard.
-        options: see :class:`~kgprobe.judge.JudgedGraphOptions`.
+        seed: random seed.
 
     Returns:
         Progress; when all facts are judged, also the figures. The graph stores a summary: a

@@ -13,13 +13,14 @@ import numpy as np
 
 from kgprobe.api.graphs import reverse_graph
 from kgprobe.api.kind_names import JUDGED_GRAPH
+from kgprobe.api.options import Asking, Draw
 from kgprobe.api.stored import find
 from kgprobe.api.study_measurements import measure_to_the_end
 from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError, expected_one_of
 from kgprobe.base.files import home
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
@@ -67,6 +68,7 @@ class LabelProgress:
 NO_LABEL_PROGRESS = LabelProgress()
 
 
+@documented(LabelOptions, named=[Draw, Asking])
 def label_facts(
     graph: Graph,
     model: Model | str,
@@ -98,12 +100,8 @@ def label_facts(
     some hundred bytes for each fact of the graph.
 
     Args:
-        model, limit, facts, relations, balance, with_former, seed, as_of, batch_size, models: as in
-            :func:`kgprobe.measure`; the first way draws the facts, with this seed, and the others ask the same.
-        name: name of the table in kgprobe's own folder; None derives one from the settings.
-        callbacks: progress and interruption of the measurements.
+        model: as in :func:`kgprobe.measure`; the first way draws the facts, and the others ask the same.
         progress: progress of the steps after asking.
-        options: see :class:`~kgprobe.labelling.ways.LabelOptions`.
 
     Raises:
         UnknownNameError: no such model or relation.

@@ -8,10 +8,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from kgprobe.api.options import Asking, Draw
 from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.files import home
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
@@ -41,6 +42,7 @@ from kgprobe.sampling.selection import Listed, choose_facts, list_existing
 _HELPERS = ("writer", "grader")
 
 
+@documented(named=[Draw, Asking])
 def measure(
     graph: Graph,
     model: Model | str,
@@ -74,21 +76,6 @@ def measure(
     Args:
         model: model or spec; see :func:`kgprobe.load_model`.
         probe: name of the probe: ``distractors``, ``questions``, ``examples``, or another installed one.
-        limit: maximum number of facts, drawn at random; None takes all. The same seed draws the same facts for every
-            probe and limit.
-        facts: path of a list of facts (see :func:`~kgprobe.sampling.selection.read_facts`), keys, or names such as
-            ``"France | capital | Paris"``; None takes all that can be asked.
-        relations: ids or names of relations; empty means all that can be asked.
-        balance, with_former: see :class:`~kgprobe.sampling.drawing.DrawOptions`: facts drawn evenly over ranges of
-            ``popularity`` or ``degree``; only facts with a former object.
-        seed: random seed.
-        as_of: date at which facts must be current; None is today.
-        batch_size: facts asked together; None takes the probe's own, or up to 50,000 with a batch API. Does not affect
-            the answers.
-        name: name of the folder; None derives one from the settings.
-        models: open models, for options that name a model; None opens them when needed. ``Models(ray=4)`` computes all
-            models of this machine on four Ray workers, with the same results.
-        callbacks: progress and interruption.
         options: options of the probe; ``kgprobe probe PROBE --help`` lists them, with hyphens.
 
     Raises:

@@ -9,7 +9,7 @@ from kgprobe.api.writing_back import find_labels
 from kgprobe.base.arguments import check_choice, several, whole_number
 from kgprobe.base.errors import ArgumentError, KgprobeError, how_to_install
 from kgprobe.base.files import replacing
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import print_message
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
@@ -53,6 +53,7 @@ class RetrievalFile:
         return " ".join(filter(None, parts))
 
 
+@documented(RetrievalOptions)
 def unknown_facts(
     graph: Graph,
     labels: LabelTable | Run | str | Path,
@@ -75,7 +76,6 @@ def unknown_facts(
         labels: a label table, its name or folder; or a run, for its beliefs.
         entities: ids or names; empty for all facts.
         on_left_out: called at the end with the numbers of facts that are left out, by reason.
-        options: fields of :class:`~kgprobe.labelling.exports.retrieval_options.RetrievalOptions`.
 
     Raises:
         UnknownNameError: an entity is unknown.

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from kgprobe.api.measuring import check_helpers
+from kgprobe.api.options import Asking, Draw
 from kgprobe.base.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -43,6 +44,7 @@ _LEAST_GROWTH = 1.1
 _LARGE_ROUND = 48
 
 
+@documented(RoundsOptions, named=[Draw, Asking])
 def run_rounds(
     graph: Graph,
     model: Model | str,
@@ -70,7 +72,7 @@ def run_rounds(
     Cost of a round: its batch and the batch's neighbours; see :mod:`kgprobe.running.rounds`.
 
     Args:
-        model, probe, relations, seed, as_of, models, callbacks: as in :func:`kgprobe.measure`.
+        model, probe: as in :func:`kgprobe.measure`.
         name: name of the run; None makes one from model, probe and time.
         year_relation: id or name of a relation whose date at the subject is the fact's year in findings; ``start`` is
             the year in which the fact began; None chooses, see :mod:`kgprobe.sampling.years`. Does not affect the run.
@@ -78,9 +80,8 @@ def run_rounds(
             of another run's; see :func:`apply_beliefs`. False leaves the facts as they are.
         on_view: called with the step (removing the beliefs of another run, or writing those of this one at the end),
             the number of finished entities or facts, and of all.
-        options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe. Their defaults are
-            those of :func:`kgprobe.measure`, except ``sentences=1`` of distractors: a sentence is drawn for each
-            question.
+        options: the other parameters, and options of the probe, with the defaults of :func:`kgprobe.measure`, except
+            ``sentences=1`` of distractors: a sentence is drawn for each question.
 
     Raises:
         UnknownNameError: no such probe, model or relation.

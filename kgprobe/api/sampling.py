@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any, TypeAlias
 
+from kgprobe.api.options import Draw
 from kgprobe.base.arguments import optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
@@ -36,6 +37,7 @@ from kgprobe.sampling.lookup import find_facts
 Facts: TypeAlias = FactKey | str | Iterable[FactKey | str]
 
 
+@documented(named=[Draw])
 def sample_facts(
     graph: Graph,
     limit: int = 10,
@@ -56,11 +58,6 @@ def sample_facts(
 
     Args:
         limit: maximum number of facts, at least 1.
-        relations: ids or names of relations; empty means all active ones.
-        balance, with_former: see :class:`~kgprobe.sampling.drawing.DrawOptions`: facts drawn evenly over ranges of
-            ``popularity`` or ``degree``; only facts with a former object.
-        seed: random seed.
-        as_of: facts count as current at this date; None is today.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
@@ -238,6 +235,7 @@ def sample_statements(
     return write_statements(graph, find_facts(graph, facts, day), items, limit, seed)
 
 
+@documented(named=[Draw])
 def sample_sentences(
     graph: Graph,
     limit: int = 77,
@@ -263,7 +261,6 @@ def sample_sentences(
     Args:
         limit: maximum number of facts, at least 1.
         sentences: number of cloze sentences of each fact, drawn at random; None is all.
-        relations, balance, with_former, seed, as_of: as in :func:`sample_facts`.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.

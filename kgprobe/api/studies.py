@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgprobe.api.options import Asking, Draw
 from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models, load_model
@@ -205,6 +206,7 @@ def study_scaling(
     return study.save([*missing, *measurement.notes])
 
 
+@documented(ExampleCountsOptions, Draw, named=[Asking])
 def study_examples(
     graph: Graph,
     model: Model | str,
@@ -227,10 +229,6 @@ def study_examples(
     Args:
         model: model or spec; see :func:`kgprobe.load_model`.
         seed: random seed of facts and choices; the draws of examples use the seeds from it on.
-        models: open models; None opens the model when needed.
-        callbacks: progress and interruption of each measurement.
-        options: see :class:`~kgprobe.papers.studies.options.ExampleCounts`: the selection of facts is that of
-            :func:`kgprobe.measure`.
 
     Raises:
         UnknownNameError: no such model or relation.
@@ -253,6 +251,7 @@ def study_examples(
     return example_counts_study(draws, measurement.model, config, seed).save(missing)
 
 
+@documented(PromptingOptions, Draw, named=[Asking])
 def study_prompting(
     graph: Graph,
     model: Model | str,
@@ -273,10 +272,9 @@ def study_prompting(
     Cost: one measurement for each format, stored as in :func:`study_examples`.
 
     Args:
-        options: see :class:`~kgprobe.papers.studies.options.Prompting`; relations without a cloze template are left
-            out.
+        model: model or spec. Relations without a cloze template are left out.
 
-    Other arguments and errors as in :func:`study_examples`.
+    Errors as in :func:`study_examples`.
     """
     chosen = make_options(PromptingOptions, _without_drawing(options), "a study of prompting")
     measure_with, seed, missing = _examples_of(graph, model, ["clozes"], callbacks, options, seed, models)
@@ -289,6 +287,7 @@ def study_prompting(
     return prompting_study(outcomes, measurement.model, config).save(missing)
 
 
+@documented(TemplatesOptions, Draw, named=[Asking])
 def study_templates(
     graph: Graph,
     model: Model | str,
@@ -307,10 +306,9 @@ def study_templates(
     Cost: two measurements for each probe, stored as in :func:`study_examples`.
 
     Args:
-        options: see :class:`~kgprobe.papers.studies.options.Templates`; relations without hand-written templates are
-            left out.
+        model: model or spec. Relations without hand-written templates are left out.
 
-    Other arguments and errors as in :func:`study_examples`.
+    Errors as in :func:`study_examples`.
     """
     chosen = make_options(TemplatesOptions, _without_drawing(options), "a study of templates")
     probes = list(dict.fromkeys(chosen.probes))
@@ -338,6 +336,7 @@ def study_templates(
     return templates_study(outcomes, chosen.distractors, measurement.model, config).save(missing)
 
 
+@documented(NoisyExamplesOptions, named=[Draw, Asking])
 def study_noisy_examples(
     graph: Graph,
     model: Model | str,
@@ -358,11 +357,9 @@ def study_noisy_examples(
     Cost: five passes over each sequence. Nothing is stored before the end.
 
     Args:
-        relations: ids or names of relations; empty means all with enough facts.
-        as_of: date at which facts must be current; None is today.
-        options: fields of :class:`~kgprobe.papers.studies.options.NoisyExamplesOptions`.
+        model: model or spec. Relations without enough facts are left out.
 
-    Other arguments and errors as in :func:`study_examples`.
+    Errors as in :func:`study_examples`.
     """
     chosen = make_options(NoisyExamplesOptions, options, "a study of noise")
     if not chosen.replaced < chosen.length:
@@ -374,6 +371,7 @@ def study_noisy_examples(
     return noisy_examples_study(graph, opened, askable, chosen, seed, day, callbacks).save()
 
 
+@documented(MeasuresOptions)
 def study_robustness(
     graph: Graph,
     model: Model | str,
@@ -399,7 +397,6 @@ def study_robustness(
         calibration: folder of a calibration study (:func:`study_calibration`): each measure is shown in the best
             configurations of its folds. None shows the largest configurations.
         as_of: date at which facts must be current; None is today.
-        options: fields of :class:`~kgprobe.papers.baselines.options.MeasuresOptions`.
 
     Other arguments as in :func:`study_examples`.
 
@@ -423,6 +420,7 @@ def study_robustness(
     return study.save()
 
 
+@documented(MeasuresOptions)
 def study_calibration(
     graph: Graph,
     model: Model | str,
@@ -497,6 +495,7 @@ def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = 
     return verbalizations_study(annotators, config).save()
 
 
+@documented(ReplayOptions)
 def study_sampling(
     graph: Graph | None = None,
     run: str | None = None,
@@ -523,7 +522,6 @@ def study_sampling(
             ``sampling="sequential"``, with 20 answers for each fact. None takes the demo model's answers.
         seed: random seed.
         callbacks: progress and interruption, after each replay.
-        options: fields of :class:`~kgprobe.papers.studies.options.ReplayOptions`.
 
     Raises:
         UnknownNameError: no such run.

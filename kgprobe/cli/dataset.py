@@ -13,6 +13,7 @@ from kgprobe.cli.commands import Choice, given_options, only_with
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.options import (
     BEHIND_API,
+    batch_size_option,
     count_option,
     debug_option,
     draw_options,
@@ -148,12 +149,7 @@ def build(
 @given_options(("Prompts", PromptOptions))
 @given_options(("Options of examples", ExampleOptions), left_out=[*_PROMPTS, "choices"])
 @given_options(("Options of generation", GenerationOptions), left_out=_PROMPTS)
-@count_option(
-    "--batch-size",
-    metavar="N",
-    is_rare=True,
-    help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]",
-)
+@batch_size_option
 @name_option("Folder name of the results.  [default: made from the settings]")
 @output_option("File for the answers, one JSON object per fact.")
 @full_option

@@ -12,7 +12,7 @@ from kgprobe.cli.commands import given_options
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
-    count_option,
+    batch_size_option,
     draw_options,
     facts_options,
     graph_options,
@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 @ray_option
 @facts_options
 @with_models(api=())
-@count_option(
-    "--batch-size", metavar="N", is_rare=True, help="Batch size: facts asked together.  [default: of each probe]"
-)
+@batch_size_option
 @name_option("Folder name of the table.  [default: made from the settings]")
 @output_option("Write the rows of all facts as CSV.", metavar="FILE.csv")
 @draw_options

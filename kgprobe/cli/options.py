@@ -12,7 +12,7 @@ import click
 import cloup
 
 from kgprobe.api.kind_names import RUN
-from kgprobe.api.options import ReversingOptions
+from kgprobe.api.options import Asking, Draw, ReversingOptions
 from kgprobe.base.arguments import folder_name
 from kgprobe.base.dates import as_of_day, today
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -20,7 +20,6 @@ from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.help import RareOption
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -244,7 +243,7 @@ def relations_option(help_: str) -> Callable[[F], F]:
     return cloup.option("--relation", "relations", multiple=True, metavar="NAME", help=help_)
 
 
-# ``--facts``, ``--limit``, ``--relation`` and the options of drawing facts.
+# ``--facts``, ``--limit``, ``--relation`` and the other options of drawing facts.
 facts_options = decorated_by(
     cloup.option_group(
         "Facts",
@@ -256,16 +255,10 @@ facts_options = decorated_by(
             " separated by tabs, or JSON with subject, relation and object, each an id or a name; or JSON with subject"
             " and fact (ids).",
         ),
-        count_option(
-            "--limit",
-            metavar="N",
-            help="Maximum number of facts, drawn at random; the same --seed draws the same facts for every probe."
-            "  [default: all]",
-        ),
-        relations_option("Ask this relation only, by its id or a name; repeatable."),
     ),
-    given_options(("Facts", DrawOptions)),
+    given_options(("Facts", Draw), left_out=("facts", "seed", "as_of")),
 )
+batch_size_option = given_options((None, Asking), left_out=("name", "models", "callbacks"))
 
 
 # The direction of questions, as ``inverse`` and ``reversing``.

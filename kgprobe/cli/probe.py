@@ -16,7 +16,7 @@ from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
-    count_option,
+    batch_size_option,
     direction_options,
     draw_options,
     facts_options,
@@ -65,7 +65,6 @@ def probe_command(kind: ProbeKind) -> click.Command:
     """Return the command of a probe."""
     # A batch API returns texts only.
     answers = kind.asks == "answers"
-    usual = f"{kind.batch_size}; with --batch-api up to 50,000" if answers else f"{kind.batch_size}"
 
     @given_options((f"Options of {kind.name}", kind.options))
     @model_option(BEHIND_API)
@@ -73,9 +72,7 @@ def probe_command(kind: ProbeKind) -> click.Command:
     @facts_options
     @direction_options
     @with_models(api=() if answers else ("batch_api",))
-    @count_option(
-        "--batch-size", metavar="N", is_rare=True, help=f"Batch size: facts asked together.  [default: {usual}]"
-    )
+    @batch_size_option
     @name_option("Folder name of the results.  [default: made from the settings]")
     @as_paper_option(f"probe {kind.name}")
     @full_option
