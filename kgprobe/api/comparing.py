@@ -318,8 +318,8 @@ def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "G
     newest = [with_newest([result], ANSWERS, graph) for result in (stored, said)]
     kind, opened = open_alike("said", [result for (result,), _ in newest], ANSWERS, graph)
     _require_answers("said", kind)
-    found = gap_between(*opened)
-    return replace(found, notes=[*chain.from_iterable(notes for _, notes in newest), *found.notes])
+    between = gap_between(*opened)
+    return replace(between, notes=[*chain.from_iterable(notes for _, notes in newest), *between.notes])
 
 
 def _require_answers(argument: str, kind: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgprobe.sampling.selection import Listed
 
 
-@documented(named=[ControlOptions, Draw])
+@documented(parameters=[ControlOptions, Draw])
 def sample_controls(
     graph: Graph,
     near: "Listed",

@@ -57,7 +57,7 @@ from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
 from kgprobe.running.settings import keep_declined, versions
 
 
-@documented(DatasetOptions, named=[Draw])
+@documented(DatasetOptions, parameters=[Draw])
 def build_dataset(
     graph: Graph,
     folder: Path | str,
@@ -177,7 +177,7 @@ def _files(folder: Path | str) -> DatasetFolder:
     return open_folder(path if path.is_dir() else find(folder, [DATASET]).folder)
 
 
-@documented(ExampleOptions, GenerationOptions, named=[Asking])
+@documented(ExampleOptions, GenerationOptions, parameters=[Asking])
 def probe_dataset(
     folder: Path | str,
     model: Model | str,

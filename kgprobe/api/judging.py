@@ -34,7 +34,7 @@ from kgprobe.running.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
 from kgprobe.running.settings import CONFIG, digest_of, require_identical
 
 
-@documented(JudgeOptions, named=[Asking])
+@documented(JudgeOptions, parameters=[Asking])
 def train_judge(
     labels: Measurement | str | Path,
     *,
@@ -138,7 +138,7 @@ def compare_judges(judges: Sequence[Judge], models: Models | None = None) -> Jud
     return JudgeComparison(qualities=qualities, config=config)
 
 
-@documented(JudgedGraphOptions, named=[Asking])
+@documented(JudgedGraphOptions, parameters=[Asking])
 def judge_graph(
     graph: Graph,
     judge: Judge | str | Path,

@@ -68,7 +68,7 @@ class LabelProgress:
 NO_LABEL_PROGRESS = LabelProgress()
 
 
-@documented(LabelOptions, named=[Draw, Asking])
+@documented(LabelOptions, parameters=[Draw, Asking])
 def label_facts(
     graph: Graph,
     model: Model | str,

@@ -42,7 +42,7 @@ from kgprobe.sampling.selection import Listed, choose_facts, list_existing
 _HELPERS = ("writer", "grader")
 
 
-@documented(named=[Draw, Asking])
+@documented(parameters=[Draw, Asking])
 def measure(
     graph: Graph,
     model: Model | str,

@@ -44,7 +44,7 @@ _LEAST_GROWTH = 1.1
 _LARGE_ROUND = 48
 
 
-@documented(RoundsOptions, named=[Draw, Asking])
+@documented(RoundsOptions, parameters=[Draw, Asking])
 def run_rounds(
     graph: Graph,
     model: Model | str,

@@ -37,7 +37,7 @@ from kgprobe.sampling.lookup import find_facts
 Facts: TypeAlias = FactKey | str | Iterable[FactKey | str]
 
 
-@documented(named=[Draw])
+@documented(parameters=[Draw])
 def sample_facts(
     graph: Graph,
     limit: int = 10,
@@ -235,7 +235,7 @@ def sample_statements(
     return write_statements(graph, find_facts(graph, facts, day), items, limit, seed)
 
 
-@documented(named=[Draw])
+@documented(parameters=[Draw])
 def sample_sentences(
     graph: Graph,
     limit: int = 77,

@@ -14,7 +14,7 @@ from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
-from kgprobe.base.options import documented, make_options
+from kgprobe.base.options import documented, make_options, options_of
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models, load_model
@@ -26,15 +26,11 @@ from kgprobe.papers.studies.distractors import counts_study, sentences_study, si
 from kgprobe.papers.studies.examples import example_counts_study, prompt_formats, prompting_study
 from kgprobe.papers.studies.noisy_examples import noisy_examples_study
 from kgprobe.papers.studies.options import (
-    Drawing,
-    ExampleCounts,
     ExampleCountsOptions,
     Measuring,
     NoisyExamplesOptions,
-    Prompting,
     PromptingOptions,
     ReplayOptions,
-    Templates,
     TemplatesOptions,
     VerbalizationsOptions,
 )
@@ -206,7 +202,7 @@ def study_scaling(
     return study.save([*missing, *measurement.notes])
 
 
-@documented(ExampleCountsOptions, Draw, named=[Asking])
+@documented(ExampleCountsOptions, Draw, parameters=[Asking])
 def study_examples(
     graph: Graph,
     model: Model | str,
@@ -214,7 +210,7 @@ def study_examples(
     seed: int = 0,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-    **options: "Unpack[ExampleCounts]",
+    **options: "Unpack[Measuring]",
 ) -> Study:
     """Study the number of few-shot examples: accuracy by number, and the least that reaches 95% of the maximum's.
 
@@ -251,7 +247,7 @@ def study_examples(
     return example_counts_study(draws, measurement.model, config, seed).save(missing)
 
 
-@documented(PromptingOptions, Draw, named=[Asking])
+@documented(PromptingOptions, Draw, parameters=[Asking])
 def study_prompting(
     graph: Graph,
     model: Model | str,
@@ -259,7 +255,7 @@ def study_prompting(
     seed: int = 0,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-    **options: "Unpack[Prompting]",
+    **options: "Unpack[Measuring]",
 ) -> Study:
     """Compare prompt formats: few-shot examples with other separators, packed, in sentences; and sentences alone.
 
@@ -287,7 +283,7 @@ def study_prompting(
     return prompting_study(outcomes, measurement.model, config).save(missing)
 
 
-@documented(TemplatesOptions, Draw, named=[Asking])
+@documented(TemplatesOptions, Draw, parameters=[Asking])
 def study_templates(
     graph: Graph,
     model: Model | str,
@@ -295,7 +291,7 @@ def study_templates(
     seed: int = 0,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-    **options: "Unpack[Templates]",
+    **options: "Unpack[Measuring]",
 ) -> Study:
     """Compare generic templates, made of labels, with hand-written ones on the same facts and distractors.
 
@@ -315,7 +311,7 @@ def study_templates(
     if not probes:
         raise ArgumentError("probes", "is empty; choose from distractors, questions.")
     opened = models or Models()
-    asked = opened.open_asked(model)
+    probed = opened.open_asked(model)
     relations = _written_relations(graph, probes, options.get("relations", ()))
     common, missing = same_facts(graph, relations, options, seed, opened)
     # Kind of template, options, and the name of the option with the origin.
@@ -329,14 +325,14 @@ def study_templates(
         for origin in ("hand", "generic"):
             title = f"{kind}, {origin}"
             measurement = measure_to_the_end(
-                graph, asked, probe, callbacks, title, **common, **given, **{origin_option: origin}
+                graph, probed, probe, callbacks, title, **common, **given, **{origin_option: origin}
             )
             measurements[title], outcomes[kind, origin] = measurement, measurement.outcomes
     config = folders_of(measurements, common["seed"]) | asdict(chosen)
     return templates_study(outcomes, chosen.distractors, measurement.model, config).save(missing)
 
 
-@documented(NoisyExamplesOptions, named=[Draw, Asking])
+@documented(NoisyExamplesOptions, parameters=[Draw, Asking])
 def study_noisy_examples(
     graph: Graph,
     model: Model | str,
@@ -556,7 +552,8 @@ def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str
 
 def _without_drawing(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a study itself, without those that select its facts."""
-    return {name: value for name, value in options.items() if name not in Drawing.__annotations__}
+    drawing = {option.name for option in options_of(Draw)}
+    return {name: value for name, value in options.items() if name not in drawing}
 
 
 def _examples_of(
@@ -564,7 +561,7 @@ def _examples_of(
     model: Model | str,
     templates: Sequence[str],
     callbacks: Callbacks,
-    drawing: Drawing,
+    drawing: Measuring,
     seed: int,
     models: Models | None,
 ) -> tuple[Callable[..., Measurement], int, Sequence[str]]:
@@ -573,11 +570,11 @@ def _examples_of(
     The arguments of the function are a title and options of the probe.
     """
     opened = models or Models()
-    asked = opened.open_asked(model)
+    probed = opened.open_asked(model)
     relations = relation_ids(graph, several("relations", drawing.get("relations", ())))
     askable = list(askable_relations(graph, templates, relations))
     common, missing = same_facts(graph, askable, drawing, seed, opened)
-    return partial(measure_to_the_end, graph, asked, "examples", callbacks, **common), common["seed"], missing
+    return partial(measure_to_the_end, graph, probed, "examples", callbacks, **common), common["seed"], missing
 
 
 def _written_relations(graph: Graph, probes: Sequence[str], relations: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
-from kgprobe.papers.studies.options import Drawing
+from kgprobe.papers.studies.options import Measuring
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.sampling.drawing import DrawOptions
@@ -42,7 +42,7 @@ def folders_of(measurements: Mapping[str, Measurement], seed: int) -> dict[str, 
 
 
 def same_facts(
-    graph: Graph, relations: Sequence[str], drawing: Drawing, seed: int, models: Models
+    graph: Graph, relations: Sequence[str], drawing: Measuring, seed: int, models: Models
 ) -> tuple[dict[str, Any], Sequence[str]]:
     """Choose facts of these relations; return the arguments of several measurements of them, and messages.
 

@@ -147,26 +147,26 @@ def option(default: Any = dataclasses.MISSING, help: str = "", **about: Any) -> 
     return dataclasses.field(default=default, metadata={_KEY: OptionDescription(help, **about)})
 
 
-def documented(*options: type, named: Sequence[type] = ()) -> Callable[[F], F]:
+def documented(*options: type, parameters: Sequence[type] = ()) -> Callable[[F], F]:
     """Return a decorator that describes options of dataclasses in the docstring of the function that takes them.
 
     What the section ``Args`` of the docstring describes itself stays.
 
     Args:
         options: dataclasses whose fields the function takes as ``**options``.
-        named: dataclasses some of whose fields are parameters of the function.
+        parameters: dataclasses some of whose fields are parameters of the function.
     """
 
     def describe(function: F) -> F:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function).parameters
         text = inspect.cleandoc(function.__doc__ or "")
         before, _, rest = text.partition("\nArgs:\n")
         own, gap, after = rest.partition("\n\n")
         names = {name for line in re.findall(r"^ {4}([\w, ]+): ", own, re.MULTILINE) for name in line.split(", ")}
         entries = [own] if own else []
-        for kind in (*options, *named):
+        for kind in (*options, *parameters):
             for field in dataclasses.fields(kind):
-                taken = kind in options or field.name in parameters
+                taken = kind in options or field.name in signature
                 if taken and _KEY in field.metadata and field.name not in names:
                     names.add(field.name)
                     entries.append(_entry(field))

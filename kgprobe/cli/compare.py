@@ -12,9 +12,10 @@ import cloup
 import kgprobe
 from kgprobe.api.comparable import ANSWERS, COMPARABLE
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import make_folder, replacing
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
-from kgprobe.cli.commands import Choice, ShareType
+from kgprobe.cli.commands import Choice, ShareType, decorated_by
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     full_option,
@@ -26,7 +27,6 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import with_models
-from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
 
 if TYPE_CHECKING:
     from kgprobe.results.result import StoredComparison
@@ -55,6 +55,18 @@ _shared_option = cloup.option(
     "--shared",
     is_flag=True,
     help="Also compare results of different states of the graph, on the facts that all saw alike.",
+)
+_STDOUT = Path("-")
+_TARGET = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+_summary_files = decorated_by(
+    cloup.option(
+        "--junit",
+        type=_TARGET,
+        metavar="FILE",
+        help="Write verdicts as JUnit XML; - for standard output.",
+    ),
+    cloup.option("--markdown", type=_TARGET, metavar="FILE", help="Write a Markdown summary; - for standard output."),
 )
 
 
@@ -149,7 +161,7 @@ def compare(
 )
 @_metrics_option
 @_shared_option
-@summary_files
+@_summary_files
 @full_option
 @graph_options
 def check(
@@ -176,7 +188,7 @@ def check(
     kgprobe check base tuned --roles roles.jsonl
     kgprobe check logs/base.eval logs/tuned.eval --markdown summary.md
     """  # noqa: D301
-    check_summary_files(junit, markdown, as_json)
+    _check_summary_files(junit, markdown, as_json)
     with _failing_with_2():
         with graph_of_results((base, tuned), graph, ANSWERS) as connection, waiting("Reading the results"):
             result = kgprobe.check(base, tuned, graph=connection, **options)
@@ -185,7 +197,7 @@ def check(
                 f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
             )
         page = result.page()
-        if not write_summary_files(result, junit, markdown, _CHECKED):
+        if not _write_summary_files(result, junit, markdown, _CHECKED):
             _render(result, _CHECKED, full=full, as_json=as_json, page=page)
         sys.stdout.flush()
     click.get_current_context().exit(_CODES[result.verdict.value])
@@ -231,3 +243,38 @@ def _render(
     page = page or result.page()
     files = sorted(result.folder.iterdir())
     render(result, as_json, page, keys=None if full else keys, files=files, lined=False)
+
+
+def _check_summary_files(junit: Path | None, markdown: Path | None, as_json: bool) -> None:
+    """Raise UsageError if several outputs go to stdout."""
+    outputs = [junit == _STDOUT, markdown == _STDOUT, as_json]
+    if sum(outputs) > 1:
+        raise click.UsageError("Only one of --junit -, --markdown - and --json can write to standard output.")
+
+
+def _write_summary_files(
+    result: "StoredComparison", junit: Path | None, markdown: Path | None, keys: Collection[str]
+) -> bool:
+    """Write the files; return True if one of them is stdout, where nothing else is printed then.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    from kgprobe.results.rendering.junit import junit_xml
+    from kgprobe.results.rendering.markdown import markdown_summary
+
+    texts: dict[Path, str] = {}
+    if junit is not None:
+        texts[junit] = junit_xml(result.title, result.checks())
+    if markdown is not None:
+        tables = [table for table in result.tables() if table.key in keys]
+        texts[markdown] = markdown_summary(result.title, result.summary(), result.checks(), tables)
+    for path, text in texts.items():
+        if path == _STDOUT:
+            click.echo(text, nl=False)
+            continue
+        make_folder(path.absolute().parent)
+        with replacing(path.absolute()) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+        click.echo(f"Written: {path}", err=True)
+    return _STDOUT in texts

@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from kgprobe.sampling.selection import Listed
 
 
-class Drawing(TypedDict, total=False):
-    """Arguments that select the facts of a study, as in :func:`kgprobe.measure`."""
+class Measuring(TypedDict, total=False):
+    """Arguments of a study's measurements; each study takes some of them.
+
+    Attributes:
+        limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
+        distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
+            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+        counts, repeats, choices: see :class:`ExampleCountsOptions`.
+        separators, examples: see :class:`PromptingOptions`.
+        probes: see :class:`TemplatesOptions`.
+    """
 
     limit: int | None
     facts: "Listed | None"
@@ -24,39 +33,6 @@ class Drawing(TypedDict, total=False):
     balance: str | None
     with_former: bool
     as_of: int | str | date | None
-
-
-class ExampleCounts(Drawing, total=False):
-    """Arguments of the study of examples: a selection of facts, and :class:`ExampleCountsOptions`."""
-
-    counts: Sequence[int]
-    repeats: int
-    choices: int
-
-
-class Prompting(Drawing, total=False):
-    """Arguments of the study of prompts: a selection of facts, and :class:`PromptingOptions`."""
-
-    separators: Sequence[str]
-    examples: int
-    choices: int
-
-
-class Templates(Drawing, total=False):
-    """Arguments of the study of templates: a selection of facts, and :class:`TemplatesOptions`."""
-
-    probes: Sequence[str]
-    distractors: int
-
-
-class Measuring(Drawing, total=False):
-    """Arguments of a study's measurements, as in :func:`kgprobe.measure` with distractors.
-
-    Attributes:
-        distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
-            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
-    """
-
     distractors: int
     sentences: int | None
     templates: str
@@ -64,6 +40,12 @@ class Measuring(Drawing, total=False):
     strategy: str
     weighting: str
     max_prefixes: int
+    counts: Sequence[int]
+    repeats: int
+    choices: int
+    separators: Sequence[str]
+    examples: int
+    probes: Sequence[str]
 
 
 # Defaults of the probes, which are those of the studies.
