@@ -29,7 +29,6 @@ from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.base.records import Relation
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.datasets.asking import (
-    DatasetQuestions,
     answer_line,
     dataset_demonstrations,
     dataset_probe,
@@ -263,16 +262,11 @@ def probe_dataset(
     keep_declined(own, opened.spending.declined)
     result = Measurement(own, kind, read_measurement(own), progress)
     if output is not None:
-        _write_answers(Path(output), result, questions)
+        with replacing(Path(output)) as unfinished, open(unfinished, "wb") as file:
+            for outcome in result.outcomes:
+                line = answer_line(questions.rows[outcome.fact.fact], outcome)
+                file.write(msgspec.json.encode(line) + b"\n")
     return result
-
-
-def _write_answers(path: Path, result: Measurement, questions: DatasetQuestions) -> None:
-    """Write the answer to each fact as a line of JSON."""
-    with replacing(path) as unfinished, open(unfinished, "wb") as file:
-        for outcome in result.outcomes:
-            line = answer_line(questions.rows[outcome.fact.fact], outcome)
-            file.write(msgspec.json.encode(line) + b"\n")
 
 
 def export_dataset(
@@ -315,7 +309,9 @@ def export_dataset(
         ArgumentError: an argument is out of range, or the task exists.
         KgprobeError: the dataset or the model is unusable, or no fact can be asked.
     """
-    layout, seed = _layout(examples, separator, between, "export_dataset"), whole_number("seed", seed, 0)
+    given = {"examples": examples, "separator": separator, "between": between}
+    options = make_options(ExampleOptions, given, "export_dataset")
+    layout, seed = Layout(unescaped(options.separator), unescaped(options.between)), whole_number("seed", seed, 0)
     files = _files(folder)
     limit = optional_number("per_relation", per_relation)
     called = folder_name("name", files.path.absolute().name if name is None else name)
@@ -335,8 +331,3 @@ def export_dataset(
         if not written:
             raise KgprobeError(f"No fact of {files.path} has an example of its relation that fits into the context.")
     return HarnessTask(target, called, written, notes=notes)
-
-
-def _layout(examples: int, separator: str, between: str, whose: str) -> Layout:
-    options = make_options(ExampleOptions, {"examples": examples, "separator": separator, "between": between}, whose)
-    return Layout(unescaped(options.separator), unescaped(options.between))

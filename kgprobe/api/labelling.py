@@ -142,6 +142,8 @@ def label_facts(
     ways = choose_ways(opened_model, given)
     by = by or ways[0]
     _check_by(by, ways)
+    # Independent of the order of a list.
+    ids = None if listed is None else sorted(key.fact for key in listed.keys)
     config = {
         "model": opened_model.name,
         "ways": [column for way in ways for column in way.columns],
@@ -151,7 +153,7 @@ def label_facts(
         "judge": None if judged is None else {"folder": judged.folder.name, "digest": judged.digest},
         **asking,
         **asdict(draw),
-        "facts": None if listed is None else _digest(listed),
+        "facts": None if ids is None else hashlib.sha256("\n".join(ids).encode()).hexdigest(),
         "graph": graph_state(graph),
         LAST_CHANGES: last_changes(graph, asking["as_of"]),
     }
@@ -159,7 +161,7 @@ def label_facts(
     common = {key: asking[key] for key in ("relations", "seed", "as_of")} | {"models": opened, "batch_size": batch_size}
     first = {"limit": asking["limit"], **asdict(draw)}
     asker = _Asking(graph, opened_model, chosen.repeats, common, first, callbacks, progress.on_note)
-    ids, measurements = asker.measure_all(ways, listed)
+    asked_ids, measurements = asker.measure_all(ways, listed)
     folders: dict[str, list[str]] = {}
     answers: dict[str, WayAnswers] = {}
     for way in ways:
@@ -171,7 +173,7 @@ def label_facts(
         fill = (judged.relations, judged.as_of)
     elif chosen.fill:
         fill = (measurements[by.name][0].config["relations"], asking["as_of"])
-    table = _write(graph, config, name, ids, answers, fill, judged, progress)
+    table = _write(graph, config, name, asked_ids, answers, fill, judged, progress)
     return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
 
 
@@ -317,11 +319,6 @@ def _write(
     table = write_label_table(folder, config, rows, msgspec.json.encode(statistics_of(of_facts, calibration)))
     write_card(table)
     return table
-
-
-def _digest(listed: Selection) -> str:
-    """Return a hash of the ids of listed facts, independent of their order."""
-    return hashlib.sha256("\n".join(sorted(key.fact for key in listed.keys)).encode()).hexdigest()
 
 
 def _judged(graph: Graph, folder: Path | None, model: str) -> JudgedFacts | None:

@@ -20,7 +20,6 @@ from kgprobe.labelling.exports.retrieval import (
     FactToRetrieve,
     NotRetrieved,
     OnLeftOut,
-    Writer,
     facts_to_retrieve,
     sentences_of,
 )
@@ -108,7 +107,8 @@ def retrieval_texts(
     Raises:
         UnknownNameError, ArgumentError, KgprobeError: as in :func:`unknown_facts`.
     """
-    return _writer(format)(unknown_facts(graph, labels, entities, on_left_out=on_left_out, **options))
+    check_choice("format", format, FORMATS)
+    return WRITERS[format](unknown_facts(graph, labels, entities, on_left_out=on_left_out, **options))
 
 
 def export_retrieval(
@@ -135,11 +135,6 @@ def export_retrieval(
         opened.writelines(f"{line}\n" for line in lines)
     (left_out,) = reports
     return RetrievalFile(path, left_out.taken, left_out, find_labels(labels).change_since(graph))
-
-
-def _writer(format_: str) -> Writer:
-    check_choice("format", format_, FORMATS)
-    return WRITERS[format_]
 
 
 def langchain_retriever(
