@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -45,7 +45,6 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import DrawOptions
-from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import Listed, Selection, list_existing
 from kgprobe.verbalize.inverse_graph import OnNote
 
@@ -160,8 +159,17 @@ def label_facts(
     _check_name(name, config)
     common = {key: asking[key] for key in ("relations", "seed", "as_of")} | {"models": opened, "batch_size": batch_size}
     first = {"limit": asking["limit"], **asdict(draw)}
-    asker = _Asking(graph, opened_model, chosen.repeats, common, first, callbacks, progress.on_note)
-    asked_ids, measurements = asker.measure_all(ways, listed)
+    asked_ids, measurements = _measure_all(
+        graph,
+        opened_model,
+        ways,
+        chosen.repeats,
+        None if listed is None else [key.fact for key in listed.keys],
+        first,
+        common,
+        callbacks,
+        progress.on_note,
+    )
     folders: dict[str, list[str]] = {}
     answers: dict[str, WayAnswers] = {}
     for way in ways:
@@ -228,63 +236,50 @@ def why_not(model: Model, way: Way) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """The measurements of a table.
+def _measure_all(
+    graph: Graph,
+    model: Model,
+    ways: Sequence[Way],
+    repeats: int,
+    facts: Sequence[str] | None,
+    first: Mapping[str, Any],
+    common: Mapping[str, Any],
+    callbacks: Callbacks,
+    on_note: OnNote,
+) -> tuple[Sequence[str], dict[str, list[Measurement]]]:
+    """Measure each way as often as it is repeated; return the ids of the asked facts, and the measurements.
 
-    Attributes:
+    Args:
         repeats: number of measurements of each way.
-        common: arguments of all measurements.
+        facts: ids of listed facts; None to draw them.
         first: arguments of the first measurement, which draws the facts.
+        common: arguments of all measurements.
+
+    Raises:
+        KgprobeError: a measurement was interrupted, or the inverse graph has none of the facts.
     """
-
-    graph: Graph
-    model: Model
-    repeats: int
-    common: Mapping[str, Any]
-    first: Mapping[str, Any]
-    callbacks: Callbacks
-    on_note: OnNote
-
-    def measure_all(
-        self, ways: Sequence[Way], listed: Selection | None
-    ) -> tuple[list[str], dict[str, list[Measurement]]]:
-        """Measure each way as often as it is repeated; return the ids of the asked facts, and the measurements.
-
-        Raises:
-            KgprobeError: a measurement was interrupted, or the inverse graph has none of the facts.
-        """
-        facts = None if listed is None else [key.fact for key in listed.keys]
-        measurements: dict[str, list[Measurement]] = {}
-        for way in ways:
-            with ExitStack() as stack:
-                graph = self.graph
-                if way.inverse:
-                    graph = stack.enter_context(reverse_graph(graph, on_note=self.on_note))
-                for number in range(way.rounds(self.repeats)):
-                    drawn = {} if measurements else dict(self.first)
-                    if facts is not None:
-                        drawn["facts"] = self._keys(graph, facts, way)
-                    measurement = self._measure(graph, way, number, drawn)
-                    measurements.setdefault(way.name, []).append(measurement)
-                    if facts is None or drawn.get("limit"):
-                        facts = [outcome.fact.fact for outcome in measurement.outcomes]
-        return facts or [], measurements
-
-    def _keys(self, graph: Graph, facts: Sequence[str], way: Way) -> list[FactKey]:
-        existing = AskableFacts(open_columns(graph), (), self.common["as_of"], facts)
-        if not len(existing):
-            raise KgprobeError(
-                f"The inverse graph has none of the {len(facts):,} facts: their relations have several subjects for an"
-                f" object, or literals. Leave out the way {way.name}, or name other `relations`."
-            )
-        return existing.keys(np.arange(len(existing)))
-
-    def _measure(self, graph: Graph, way: Way, number: int, drawn: Mapping[str, Any]) -> Measurement:
-        rounds = way.rounds(self.repeats)
-        title = way.name if rounds == 1 else f"{way.name} {number + 1} of {rounds}"
-        arguments = {**self.common, **drawn, **way.options_of(number), "seed": self.common["seed"] + number}
-        return measure_to_the_end(graph, self.model, way.probe, self.callbacks, title, **arguments)
+    measurements: dict[str, list[Measurement]] = {}
+    for way in ways:
+        rounds = way.rounds(repeats)
+        with reverse_graph(graph, on_note=on_note) if way.inverse else nullcontext(graph) as directed:
+            for number in range(rounds):
+                drawn = {} if measurements else dict(first)
+                if facts is not None:
+                    existing = AskableFacts(open_columns(directed), (), common["as_of"], facts)
+                    if not len(existing):
+                        raise KgprobeError(
+                            f"The inverse graph has none of the {len(facts):,} facts: their relations have several"
+                            f" subjects for an object, or literals. Leave out the way {way.name}, or name other"
+                            " `relations`."
+                        )
+                    drawn["facts"] = existing.keys(np.arange(len(existing)))
+                title = way.name if rounds == 1 else f"{way.name} {number + 1} of {rounds}"
+                arguments = {**common, **drawn, **way.options_of(number), "seed": common["seed"] + number}
+                measurement = measure_to_the_end(directed, model, way.probe, callbacks, title, **arguments)
+                measurements.setdefault(way.name, []).append(measurement)
+                if facts is None or drawn.get("limit"):
+                    facts = [outcome.fact.fact for outcome in measurement.outcomes]
+    return facts or [], measurements
 
 
 def _write(
