@@ -107,7 +107,7 @@ class Summaries:
     words: Sequence[BeliefWord]
 
 
-def summarize(beliefs: Sequence[Row]) -> Summaries:
+def summarize(beliefs: Sequence[Row] | pd.DataFrame) -> Summaries:
     """Return summaries of beliefs.
 
     >>> known = summarize([{"alpha": 1, "beta": 6, "right": 5, "wrong": 0, "chances": [0.1] * 5}])

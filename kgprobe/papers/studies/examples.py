@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.store import Outcomes
 from kgprobe.base.errors import KgprobeError
 from kgprobe.papers.studies.paired import against_first, compare_with_first
 from kgprobe.papers.studies.study import Study
@@ -20,7 +21,6 @@ from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome, answered
 from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot, line_of
-from kgprobe.running.store import Outcomes
 from kgprobe.stats.proportions import CONFIDENCE, share
 
 Floats = NDArray[np.float64]
