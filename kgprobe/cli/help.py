@@ -39,7 +39,7 @@ class OneScreenCommand(cloup.Command):
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the most complete help that fits on a screen of the usual width."""
-        shorter = ({}, {"is_common": True}, {"is_whole": False, "is_common": True})
+        shorter: tuple[dict[str, bool], ...] = ({}, {"is_common": True}, {"is_whole": False, "is_common": True})
         shortest = {"is_whole": False, "is_common": True, "is_brief": True}
         for level in (*shorter, shortest):
             screen = ctx.make_formatter()
