@@ -81,7 +81,7 @@ def retrieval(
     kgprobe export retrieval labels --entity France --steps 2 --per-entity 20
     kgprobe export retrieval labels --class unknown --format jsonl -o unknown
     """  # noqa: D301
-    from kgprobe.api.writing_back import find_labels
+    from kgprobe.api.exporting import find_labels
     from kgprobe.base.sanitize import counted
 
     names = [*entities, *_lines(entity_file)]
