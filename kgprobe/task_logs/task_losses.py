@@ -64,7 +64,6 @@ class TaskLosses(LogComparison):
     """Losses of accuracy on the tasks of a log.
 
     Attributes:
-        base, tuned: names of the models.
         margin: the allowed loss, as a share.
     """
 

@@ -42,9 +42,6 @@ def example_counts_study(
 
     Args:
         draws: outcomes of the same facts, by number of examples and seed.
-
-    Raises:
-        KgprobeError: no fact was asked with every number of examples.
     """
     counts, seeds = (sorted(set(numbers)) for numbers in zip(*draws, strict=True))
     answers = {draw: _answers(outcomes) for draw, outcomes in draws.items()}
@@ -171,9 +168,6 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
 
     Args:
         outcomes: by way; at least two ways.
-
-    Raises:
-        KgprobeError: no fact was asked in all ways.
     """
     evidences = {way: _answers(of_way) for way, of_way in outcomes.items()}
     common = sorted(set.intersection(*map(set, evidences.values())))

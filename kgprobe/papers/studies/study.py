@@ -92,20 +92,12 @@ class Study:
         return tables_html(self.summary(), self.tables())
 
     def save(self, missing: Sequence[str] = ()) -> "Study":
-        """Write the files, replacing those of the same configuration; return the study with messages on missing facts.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
+        """Write the files, replacing those of the same configuration; return the study with messages on these facts."""
         self.write(self.folder)
         return replace(self, missing=missing)
 
     def write(self, folder: Path) -> None:
-        """Write the files into a folder, which is made; existing files are replaced.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
+        """Write the files into a folder, which is made; existing files are replaced."""
         make_folder(folder)
         with replacing(folder / WHOLE) as unfinished:
             unfinished.write_bytes(msgspec.json.encode(self.to_dict()))
@@ -114,14 +106,7 @@ class Study:
             _write_csv(folder / f"{table.key}.csv", table.to_dict()["rows"])
 
     def page(self, folder: Path | None = None) -> Path:
-        """Write a page with plots, table and notes, and return its path.
-
-        Args:
-            folder: folder of the page, which is made; None is that of the study.
-
-        Raises:
-            KgprobeError: it cannot be written.
-        """
+        """Write a page with plots, table and notes, and return its path."""
         path, tables = (folder or self.folder) / PAGE, [Table(self.name, "", self.table), *self.further]
         return write_plots_page(path, self.title, self.verdict, self.plots, tables, self.notes, self.config)
 
