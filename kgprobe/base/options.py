@@ -166,8 +166,8 @@ def documented(*options: type, parameters: Sequence[type] = ()) -> Callable[[F],
         entries = [own] if own else []
         for kind in (*options, *parameters):
             for field in dataclasses.fields(kind):
-                taken = kind in options or field.name in signature
-                if taken and _KEY in field.metadata and field.name not in names:
+                is_parameter = kind in options or field.name in signature
+                if is_parameter and _KEY in field.metadata and field.name not in names:
                     names.add(field.name)
                     entries.append(_entry(field))
         function.__doc__ = "\n".join([before, "Args:", *entries]) + gap + after
