@@ -6,7 +6,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.stored import open_label_table
+from kgprobe.api.kind_names import LABEL_TABLE, RUN
+from kgprobe.api.stored import find, open_label_table
+from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import check_choice, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError, how_to_install
@@ -33,7 +35,7 @@ from kgprobe.labelling.exports.sft import SftOptions
 from kgprobe.labelling.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.labelling.exports.write_back import PREFIX, RemovedLabels, WriteBack, write_labels
 from kgprobe.labelling.exports.write_back import remove_labels as remove_written
-from kgprobe.labelling.table import LabelTable
+from kgprobe.labelling.table import LabelTable, read_label_table
 from kgprobe.results.measurement import Run
 from kgprobe.sources.contract import open_source
 
@@ -50,6 +52,7 @@ def write_back(
     scheme: str | None = None,
     prefix: str = PREFIX,
     dry_run: bool = False,
+    graph: Graph | None = None,
     on_matched: OnProgress = no_progress,
     on_written: OnProgress = no_progress,
 ) -> WriteBack:
@@ -67,13 +70,14 @@ def write_back(
     Repeat an interrupted call to complete it.
 
     Args:
-        labels: a label table, its name or folder; or a run, for its beliefs.
+        labels: a label table or, for its beliefs, a run; or its name or folder.
         output: address of the server of your graph, with user, password and database from ``KGPROBE_FROM_USER``,
             ``KGPROBE_FROM_PASSWORD`` and ``KGPROBE_FROM_DATABASE``; or the folder of a graph that kgprobe serves.
         mapping: mapping of ``kgprobe load graph``.
         scheme: classes to write: ``slick``, ``profile`` or ``belief``; None is the first that the labels have.
         prefix: beginning of the names of the properties.
         dry_run: True to count and write nothing.
+        graph: graph of a run that is given by name.
         on_matched: called with the number of relationships and nodes that were read, and of all.
         on_written: called with the number of written ones, and of all.
 
@@ -90,7 +94,7 @@ def write_back(
         refuse_loaded(source.graph, "output")
         return write_labels(
             source,
-            find_labels(labels),
+            find_labels(labels, graph),
             scheme=scheme,
             prefix=prefix,
             dry_run=dry_run,
@@ -118,15 +122,17 @@ def remove_labels(
         return remove_written(graph, prefix, dry_run=dry_run, on_written=on_written)
 
 
-def find_labels(labels: LabelTable | Run | str | Path) -> FactLabels:
-    """Return the labels of a table, or the beliefs of a run.
+def find_labels(labels: LabelTable | Run | str | Path, graph: Graph | None = None) -> FactLabels:
+    """Return the labels of a table, or the beliefs of a run; both also by name.
 
     Raises:
-        KgprobeError: there is no such table.
+        UnknownNameError: there is no such table or run.
     """
-    if isinstance(labels, Run):
-        return labels_of_run(labels.graph, labels.name)
-    return labels_of_table(labels if isinstance(labels, LabelTable) else open_label_table(labels))
+    if isinstance(labels, (str, Path)):
+        entry = find(labels, [LABEL_TABLE, RUN], graph)
+        is_run = entry.kind.name == RUN
+        labels = open_stored(labels, graph, kind="run") if is_run else read_label_table(entry.folder)
+    return labels_of_run(labels.graph, labels.name) if isinstance(labels, Run) else labels_of_table(labels)
 
 
 def _open_source(output: str, mapping: Path) -> LocatesFacts:
@@ -220,7 +226,7 @@ def unknown_facts(
 
     Args:
         graph: graph of the facts, for their sentences and the entities' names.
-        labels: a label table, its name or folder; or a run, for its beliefs.
+        labels: a label table or, for its beliefs, a run; or its name or folder.
         entities: ids or names; empty for all facts.
         on_left_out: called at the end with the numbers of facts that are left out, by reason.
 
@@ -233,7 +239,7 @@ def unknown_facts(
     """
     chosen = make_options(RetrievalOptions, options, "retrieval")
     ids = entity_ids(graph, several("entities", entities))
-    return facts_to_retrieve(find_labels(labels), sentences_of(graph), chosen, ids, on_left_out)
+    return facts_to_retrieve(find_labels(labels, graph), sentences_of(graph), chosen, ids, on_left_out)
 
 
 def retrieval_texts(
@@ -282,7 +288,7 @@ def export_retrieval(
     with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8") as opened:
         opened.writelines(f"{line}\n" for line in lines)
     (left_out,) = reports
-    return RetrievalFile(path, left_out.taken, left_out, find_labels(labels).change_since(graph))
+    return RetrievalFile(path, left_out.taken, left_out, find_labels(labels, graph).change_since(graph))
 
 
 def langchain_retriever(
@@ -350,7 +356,7 @@ def _question_facts(graph: Graph, labels: LabelTable | Run | str | Path, options
             )
     chosen = make_options(RetrievalOptions, options, "the retriever")
     reports = list[NotRetrieved]()
-    facts = QuestionFacts(graph, find_labels(labels), sentences_of(graph), chosen, reports.append)
+    facts = QuestionFacts(graph, find_labels(labels, graph), sentences_of(graph), chosen, reports.append)
     if reports[0].predicted or reports[0].remedy:
         print_message(f"The retriever has {counted(reports[0].taken, 'unknown fact')}. {reports[0]}")
     return facts

@@ -21,7 +21,6 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.rendering import with_graph
-from kgprobe.cli.write_back import open_table_or_run
 from kgprobe.labelling.exports.retrieval_options import FORMATS, RetrievalOptions
 from kgprobe.labelling.exports.sft import SftOptions
 
@@ -90,20 +89,19 @@ def retrieval(
     if output is not None:
         refuse_existing(output, force, "--output")
     with open_graph(graph) as connection:
-        opened = open_table_or_run(labels, connection)
         if output is None:
             reports: list[NotRetrieved] = []
             for line in kgprobe.retrieval_texts(
-                connection, opened, names, format=format_, on_left_out=reports.append, **options
+                connection, labels, names, format=format_, on_left_out=reports.append, **options
             ):
                 click.echo(line)
             click.echo(
                 in_flags(" ".join([f"{counted(reports[0].taken, 'fact')}.", str(reports[0])]).rstrip()), err=True
             )
-            if change := find_labels(opened).change_since(connection):
+            if change := find_labels(labels, connection).change_since(connection):
                 click.echo(change, err=True)
             return
-        written = kgprobe.export_retrieval(connection, opened, output, names, format=format_, **options)
+        written = kgprobe.export_retrieval(connection, labels, output, names, format=format_, **options)
     click.echo(in_flags(f"Wrote {written}"), err=True)
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import cloup
@@ -15,11 +15,6 @@ from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import graph_of_results, graph_options
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import counting_bar
-
-if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
-    from kgprobe.labelling.table import LabelTable
-    from kgprobe.results.measurement import Run
 
 # Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
 CLASSES = ("slick", "profile", "belief")
@@ -90,25 +85,12 @@ def write_back(
         counting_bar("Writing", "elements") as on_written,
     ):
         result = kgprobe.write_back(
-            open_table_or_run(labels, connection),
+            labels,
             mapping=mapping,
+            graph=connection,
             scheme=scheme,
             on_matched=on_matched,
             on_written=on_written,
             **options,
         )
     render(result, as_json)
-
-
-def open_table_or_run(name: str, connection: "Graph | None") -> "LabelTable | Run":
-    """Open a label table or a run.
-
-    Raises:
-        UnknownNameError: there is neither a table nor a run of this name.
-    """
-    from kgprobe.api.stored import find, open_label_table
-    from kgprobe.api.stored import open as open_stored
-
-    if find(name, [LABEL_TABLE, RUN], connection).kind.name == RUN:
-        return open_stored(name, connection, kind="run")
-    return open_label_table(name)
