@@ -174,7 +174,7 @@ def label_facts(
     answers: dict[str, WayAnswers] = {}
     for way in ways:
         folders[way.name] = [measurement.folder.name for measurement in measurements[way.name]]
-        answers[way.name] = count_answers(way, [measurement.outcomes for measurement in measurements[way.name]])
+        answers[way.name] = count_answers(way, [measurement.answers for measurement in measurements[way.name]])
     config["measurements"] = folders
     fill: tuple[Sequence[str], int] = ((), asking["as_of"])
     if judged is not None:
@@ -278,7 +278,7 @@ def _measure_all(
                 measurement = measure_to_the_end(directed, model, way.probe, callbacks, title, **arguments)
                 measurements.setdefault(way.name, []).append(measurement)
                 if facts is None or drawn.get("limit"):
-                    facts = [outcome.fact.fact for outcome in measurement.outcomes]
+                    facts = measurement.answers.table["fact"].to_pylist()
     return facts or [], measurements
 
 
