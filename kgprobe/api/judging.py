@@ -42,9 +42,7 @@ def train_judge(
     name: str | None = None,
     seed: int = 0,
     models: Models | None = None,
-    on_encoder: OnProgress = no_progress,
-    on_states: OnProgress = no_progress,
-    on_training: OnProgress = no_progress,
+    on_progress: OnProgress = no_progress,
     **options: Any,
 ) -> TrainedJudge:
     """Train a judge: a classifier that predicts a model's answer to a statement from hidden states.
@@ -58,9 +56,8 @@ def train_judge(
     Args:
         labels: measurement of the probe ``true-false``, or its name.
         model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
-        seed: random seed.
-        on_encoder, on_states, on_training: called with the finished and total numbers of statements for the prompt
-            encoder, statements read, and training steps.
+            seed: random seed.
+        on_progress: called after statements for the prompt encoder, read statements, and training steps.
 
     Raises:
         ArgumentError: an argument is out of range, ``labels`` is a measurement of another probe, or the labels' model
@@ -83,7 +80,7 @@ def train_judge(
     if model is None:
         check_weights(described, answered)
     check_name(name, {"reader": {key: described[key] for key in ("weights", "dtype")}})
-    learned = learn_judge(scorer, data, words, on_encoder=on_encoder, on_states=on_states, on_training=on_training)
+    learned = learn_judge(scorer, data, words, on_progress=on_progress)
     judge = learned.judge
     folder = home() / "judges" / (name or f"{short_name(answered.model)}-{digest_of({'judge': judge.digest()})}")
     make_folder(folder)

@@ -24,7 +24,7 @@ from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import count_option, debug_option, graph_option, graph_options, open_graph
 from kgprobe.cli.rendering import print_rows
-from kgprobe.cli.running import counting_bar
+from kgprobe.cli.running import progress_bars
 
 if TYPE_CHECKING:
     from kgprobe.graph.servers.folder import Folder
@@ -133,8 +133,8 @@ def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -
     kgprobe graph query "MATCH ()-[c:CAPITAL]->(o) RETURN o.label, c.belief"
     kgprobe graph types relations --remove
     """  # noqa: D301
-    title, unit, kind = ("Labelling", "entities", "type") if of == "entities" else ("Adding", "twins", "relation")
-    with open_graph(graph) as connection, counting_bar(title, unit) as on_progress:
+    unit, kind = ("entities", "type") if of == "entities" else ("twins", "relation")
+    with open_graph(graph) as connection, progress_bars() as on_progress:
         if remove:
             removed = kgprobe.remove_types(connection, of)
             message = f"Removed the {'labels' if of == 'entities' else 'twins'} of {counted(removed, kind)}."

@@ -31,7 +31,7 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables, without_graph
-from kgprobe.cli.running import counting_bar, exit_without_answers, measuring, with_models
+from kgprobe.cli.running import exit_without_answers, measuring, progress_bars, with_models
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
 from kgprobe.probes.generation.options import GenerationOptions
@@ -116,13 +116,13 @@ def build(
     """  # noqa: D301
     if source is not None:
         only_with(ctx, "--published", ("folder", "source", "templates", "format", "as_json"))
-        with counting_bar("Importing", "rows") as on_progress:
+        with progress_bars() as on_progress:
             imported = kgprobe.import_dataset(source, folder, templates=templates, on_progress=on_progress, **given)
         render(imported, as_json)
         return
     if templates is not None:
         raise click.UsageError("--templates is for --published; the templates of the graph are stored otherwise.")
-    with open_graph(graph) as connection, counting_bar("Building", "relations") as on_progress:
+    with open_graph(graph) as connection, progress_bars() as on_progress:
         result = kgprobe.build_dataset(connection, folder, on_progress=on_progress, **options, **given)
     if as_json or full or not result.left_out:
         render(result, as_json)
@@ -212,5 +212,5 @@ def export(**options: Any) -> "HarnessTask":
         --model_args pretrained=gpt2,dtype=float32 \\
         --log_samples --output_path logs
     """  # noqa: D301
-    with counting_bar("Exporting", "facts") as on_progress:
+    with progress_bars() as on_progress:
         return kgprobe.export_dataset(on_progress=on_progress, **options)

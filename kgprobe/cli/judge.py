@@ -21,7 +21,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import render, with_graph
-from kgprobe.cli.running import counting_bar, judging, report_end, with_models
+from kgprobe.cli.running import judging, progress_bars, report_end, with_models
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 
 if TYPE_CHECKING:
@@ -88,14 +88,8 @@ def train(labels: str, models: "Models", page: Path | None, as_json: bool, **opt
     kgprobe judge train LABELS --layers 12 --layers 18 --name small
     kgprobe judge train LABELS --output judge.html
     """  # noqa: D301
-    with (
-        counting_bar("Learning virtual tokens", "statements") as on_encoder,
-        counting_bar("Reading hidden states", "statements") as on_states,
-        counting_bar("Training judges", "steps") as on_training,
-    ):
-        result = kgprobe.train_judge(
-            labels, models=models, on_encoder=on_encoder, on_states=on_states, on_training=on_training, **options
-        )
+    with progress_bars() as on_progress:
+        result = kgprobe.train_judge(labels, models=models, on_progress=on_progress, **options)
     _show(page, result, as_json)
 
 

@@ -23,7 +23,7 @@ from kgprobe.cli.options import (
     ray_option,
 )
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import counting_bar, measuring, with_models
+from kgprobe.cli.running import measuring, progress_bars, with_models
 from kgprobe.labelling.ways import LabelOptions
 
 if TYPE_CHECKING:
@@ -56,12 +56,8 @@ def label(model: str, models: "Models", output: Path | None, graph: str | None, 
     """  # noqa: D301
     from kgprobe.api.labelling import LabelProgress
 
-    with (
-        open_graph(graph) as opened,
-        counting_bar("Checking held-out answers", "fits") as on_fits,
-        counting_bar("Writing labels", "facts") as on_rows,
-    ):
-        progress = LabelProgress(lambda note: click.echo(note, err=True), on_fits, on_rows)
+    with open_graph(graph) as opened, progress_bars() as on_progress:
+        progress = LabelProgress(lambda note: click.echo(note, err=True), on_progress)
         with measuring(f"Labelling {model}", models) as callbacks:
             labels = kgprobe.label_facts(
                 opened, model, models=models, callbacks=callbacks, progress=progress, **options

@@ -36,7 +36,7 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import ProbeGroup, show
 from kgprobe.cli.rendering import render, show_tables
-from kgprobe.cli.running import exit_without_answers, report_end, running, view_bars, with_models
+from kgprobe.cli.running import exit_without_answers, progress_bars, report_end, running, with_models
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.plan import RoundsOptions
@@ -108,8 +108,8 @@ def _run_command(kind: ProbeKind) -> click.Command:
         finished: list[Run] = []
         with open_directed(graph, inverse, reversing) as connection:
             place = str(connection.endpoint.folder) if inverse else graph
-            with running("Run") as callbacks, view_bars() as on_view:
-                options |= {"callbacks": callbacks, "on_view": on_view}
+            with running("Run") as callbacks, progress_bars() as on_progress:
+                options |= {"callbacks": callbacks, "on_progress": on_progress}
                 for result in kgprobe.run_each(connection, asked, kind.name, **options):
                     finished.append(result)
                     show(result, as_json, full, place)
@@ -155,8 +155,8 @@ def resume(run: str, full: bool, graph: str | None, as_json: bool, **options: An
     kgprobe rounds resume gpt2-films --rounds 30 --max-cost 2
     """  # noqa: D301
     with open_graph(graph) as connection:
-        with running(f"Run {run}") as callbacks, view_bars() as on_view:
-            options |= {"callbacks": callbacks, "on_view": on_view}
+        with running(f"Run {run}") as callbacks, progress_bars() as on_progress:
+            options |= {"callbacks": callbacks, "on_progress": on_progress}
             result = kgprobe.resume_rounds(connection, run, **options)
         show(result, as_json, full, graph)
     exit_without_answers(result.report.stopped)
@@ -275,9 +275,9 @@ def apply(run: str | None, graph: str | None, as_json: bool) -> None:
     """  # noqa: D301
     from kgprobe.api.rounds import open_run
 
-    with open_graph(graph) as connection, view_bars() as on_view:
+    with open_graph(graph) as connection, progress_bars() as on_progress:
         name = open_run(connection, run).name
-        facts = kgprobe.apply_beliefs(connection, name, on_view=on_view)
+        facts = kgprobe.apply_beliefs(connection, name, on_progress=on_progress)
     content = {"run": name, "facts": facts}
     click.echo(json.dumps(content) if as_json else f"{facts:,} facts have the beliefs of run {name}.")
 
@@ -290,8 +290,8 @@ def remove(graph: str | None, as_json: bool) -> None:
     \b
     kgprobe beliefs remove
     """  # noqa: D301
-    with open_graph(graph) as connection, view_bars() as on_view:
-        facts = kgprobe.remove_beliefs(connection, on_view=on_view)
+    with open_graph(graph) as connection, progress_bars() as on_progress:
+        facts = kgprobe.remove_beliefs(connection, on_progress=on_progress)
     click.echo(json.dumps({"facts": facts}) if as_json else f"Removed the beliefs from {facts:,} facts.")
 
 

@@ -24,7 +24,7 @@ from kgprobe.cli.options import (
     relations_option,
 )
 from kgprobe.cli.rendering import render, render_rows, show_notes
-from kgprobe.cli.running import counting_bar, with_models
+from kgprobe.cli.running import progress_bars, with_models
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -76,7 +76,7 @@ def list_(
         render_rows(listed, as_json)
         return
     opening: AbstractContextManager[Graph | Path] = nullcontext(file) if file else open_graph(graph)
-    with opening as checked, counting_bar("Checking", "relations") as on_progress:
+    with opening as checked, progress_bars() as on_progress:
         result = kgprobe.check_templates(checked, relations, on_progress=on_progress)
     render(result, as_json)
     if result.errors:
@@ -173,7 +173,7 @@ def write(
             click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
     title = f"Writing with {model}" if model else "Writing"
-    with open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
+    with open_graph(graph) as connection, progress_bars(title) as on_progress:
         try:
             result = kgprobe.write_templates(
                 connection, model=model, on_progress=on_progress, on_written=report_failure, **options

@@ -14,7 +14,7 @@ from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import graph_of_results, graph_options
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import counting_bar
+from kgprobe.cli.running import progress_bars
 
 # Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
 CLASSES = ("slick", "profile", "belief")
@@ -73,24 +73,19 @@ def write_back(
     if remove:
         if labels:
             raise click.UsageError("--remove takes no TABLE|RUN.")
-        with counting_bar("Removing", "elements") as on_written:
-            removed = kgprobe.remove_labels(on_written=on_written, **options)
+        with progress_bars() as on_progress:
+            removed = kgprobe.remove_labels(on_progress=on_progress, **options)
         click.echo(json.dumps(dataclasses.asdict(removed)) if as_json else removed.summary())
         return
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
-    with (
-        graph_of_results([labels], graph, (LABEL_TABLE, RUN)) as connection,
-        counting_bar("Matching", "elements") as on_matched,
-        counting_bar("Writing", "elements") as on_written,
-    ):
+    with graph_of_results([labels], graph, (LABEL_TABLE, RUN)) as connection, progress_bars() as on_progress:
         result = kgprobe.write_back(
             labels,
             mapping=mapping,
             graph=connection,
             scheme=scheme,
-            on_matched=on_matched,
-            on_written=on_written,
+            on_progress=on_progress,
             **options,
         )
     render(result, as_json)
