@@ -56,7 +56,7 @@ def train_judge(
     Args:
         labels: measurement of the probe ``true-false``, or its name.
         model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
-            seed: random seed.
+        seed: random seed.
         on_progress: called after statements for the prompt encoder, read statements, and training steps.
 
     Raises:
