@@ -32,8 +32,8 @@ _CODES = {"kept": 0, "lost": 1, "undecided": 3}
 # Keys of the tables that are printed without --full.
 _COMPARED = ("models", "spread", "pairs", "directions", "forwards_alone", "matrix", "moved", "substitutes", "tasks")
 _CHECKED = (
-    *("loss", "worst_relations", "forgotten"),
-    *("gains", "rings", "forgotten_controls"),
+    *("own_figures", "relations", "changed_facts"),
+    *("gains", "rings"),
     *("losses", "lost_documents"),
 )
 _GAP = ("gap", "unsaid")

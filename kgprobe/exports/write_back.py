@@ -26,7 +26,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.located_facts import Change, Element, LocatedFacts, LocatesFacts, elements_with, write_properties
 from kgprobe.progress import OnProgress, no_progress
 from kgprobe.records import Fact
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sanitize import visible
 from kgprobe.tables import Heading, ResultRow
 from kgprobe.temporary import temporary_folder
@@ -74,7 +74,7 @@ class LabelledRelation(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class WriteBack(Result):
+class WriteBack(OldResult):
     """Result of a write-back, or of its dry run.
 
     Attributes:

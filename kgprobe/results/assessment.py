@@ -19,7 +19,7 @@ from kgprobe.errors import KgprobeError
 from kgprobe.files import replacing
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence, names_of
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sanitize import counted, spreadsheet_cell
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
@@ -50,7 +50,7 @@ class AssessedShare(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Assessment(Result):
+class Assessment(OldResult):
     """Assessment of questions and verdicts; five rows for each result.
 
     Attributes:

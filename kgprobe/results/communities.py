@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent
 from kgprobe.tables import Heading, ResultRow
@@ -35,7 +35,7 @@ class CommunityRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class IgnoranceCommunities(Result):
+class IgnoranceCommunities(OldResult):
     """Communities of the facts that the model of a run does not know, those with most facts first.
 
     Attributes:

@@ -251,7 +251,7 @@ class Comparison(StoredComparison):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        self.write_files()
+        self.write_all()
         # The strips are of the same facts as the title.
         frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]

@@ -11,7 +11,7 @@ from typing import Any
 from kgprobe.datasets.building import RelationCounts
 from kgprobe.datasets.contents import DatasetRelation, read_relations
 from kgprobe.datasets.folder import DatasetFolder
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sanitize import counted
 from kgprobe.tables import Table, row_table
 
@@ -20,7 +20,7 @@ _SHOWN_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BuiltDataset(Result):
+class BuiltDataset(OldResult):
     """A new multiple-choice dataset; one row for each relation, whose ``reason`` is None if it is in the dataset.
 
     Attributes:
@@ -80,7 +80,7 @@ def _without_counts(reason: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dataset(Result):
+class Dataset(OldResult):
     """Contents of a dataset; one row for each relation.
 
     Attributes:
@@ -139,7 +139,7 @@ def read_dataset(files: DatasetFolder) -> Dataset:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class HarnessTask(Result):
+class HarnessTask(OldResult):
     """A task of lm-evaluation-harness; its notes are differences that are possible between the harness and kgprobe.
 
     Attributes:

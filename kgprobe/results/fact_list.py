@@ -10,11 +10,11 @@ from kgprobe.errors import UnknownNameError
 from kgprobe.graph.names import entity_ids
 from kgprobe.graph.rows import column_by
 from kgprobe.results.finding import by_certainty
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sanitize import counted
 from kgprobe.sources.values import plain_name
 from kgprobe.stats.proportions import Share
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.tables import Heading, Names, ResultRow, Table, row_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,13 +56,13 @@ class ListedFact(ResultRow):
     answer: str
     prediction: str | None
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table by heading; the last one is the number of right answers."""
-        return {**ResultRow.cells(self, **names), "right answers": f"{self.right:,} of {self.right + self.wrong:,}"}
+        return {**ResultRow.cells(self, names), "right answers": f"{self.right:,} of {self.right + self.wrong:,}"}
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class FactList(Result):
+class FactList(OldResult):
     """Asked facts of a run or measurement; one row for each.
 
     Attributes:

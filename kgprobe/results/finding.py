@@ -25,7 +25,7 @@ from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
-from kgprobe.results.result import SHOWN_FACTS, Result
+from kgprobe.results.result import SHOWN_FACTS, OldResult
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
@@ -75,7 +75,7 @@ class ShownFact(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Finding(Result):
+class Finding(OldResult):
     """The finding of a run or a measurement; its rows are the asked facts.
 
     Attributes:

@@ -24,7 +24,7 @@ from kgprobe.graph.names import relation_names
 from kgprobe.graph.rows import column_by
 from kgprobe.graph.state import graph_state
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.frame import Frame, open_frame
 from kgprobe.running.learner import counted_answers
@@ -43,7 +43,7 @@ _TITLES = {"type": "type of the subject", "popularity": "popularity of the subje
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class GraphRates(Result):
+class GraphRates(OldResult):
     """Estimated share of the whole graph that a model knows, from one run; one row for all facts and for each group.
 
     Attributes:

@@ -13,7 +13,7 @@ from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, ev
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
-from kgprobe.results.result import Result, StoredComparison
+from kgprobe.results.result import OldResult, StoredComparison
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Share, share
 from kgprobe.tables import Heading, ResultRow, Table, row_table
@@ -66,7 +66,7 @@ class QualityRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgeQuality(Result):
+class JudgeQuality(OldResult):
     """Quality of a judge on held-out statements; one row for each answer.
 
     Attributes:
@@ -286,7 +286,7 @@ def quality_on(judge: Judge, scorer: "Scorer", statements: LabelledStatements, w
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class TrainedJudge(Result):
+class TrainedJudge(OldResult):
     """A new judge; one row for each layer and split.
 
     Attributes:
@@ -387,7 +387,7 @@ class TrainedJudge(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgeSettings(Result):
+class JudgeSettings(OldResult):
     """A stored judge with its origin; one row for each setting."""
 
     judge: Judge
@@ -437,7 +437,7 @@ class JudgeSettings(Result):
         }
 
 
-def _write_page(path: str | Path, title: str, result: Result, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
+def _write_page(path: str | Path, title: str, result: OldResult, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:
     config = {"reader": judge.reader, "options": judge.training["options"], "seed": judge.training["seed"]}
     verdict = " ".join(result.summary().splitlines())
     return write_plots_page(Path(path), title, verdict, plots, result.tables(), result.notes, config, alone=True)

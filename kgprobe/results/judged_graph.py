@@ -41,7 +41,7 @@ from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, rea
 from kgprobe.judge.labels import TrueFalseLabels, read_labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.measurement import Measurement
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.running.judged_shards import JudgedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.proportions import Mean
@@ -84,7 +84,7 @@ class GroupFigure(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgedGraph(Result):
+class JudgedGraph(OldResult):
     """Figures of a judged graph; one row for each group and metric.
 
     Attributes:
@@ -379,7 +379,7 @@ def _properties(figures: Sequence[GroupFigure]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgingProgress(Result):
+class JudgingProgress(OldResult):
     """The judging of a graph: progress, and figures when all facts are judged.
 
     Attributes:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.results.samples import FactIds
 from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import Percent
@@ -28,7 +28,7 @@ class PathRow(FactIds):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class KnownPath(Result):
+class KnownPath(OldResult):
     """Best known path between two entities; no rows if there is no path.
 
     Attributes:
@@ -53,7 +53,7 @@ class KnownPath(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys."""
-        return {**Result.to_dict(self), "known": self.known}
+        return {**OldResult.to_dict(self), "known": self.known}
 
     def summary(self) -> str:
         """Return the number of facts and the least known of them."""

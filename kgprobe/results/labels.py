@@ -14,7 +14,7 @@ from kgprobe.files import replacing
 from kgprobe.labelling.statistics import LabelStatistics, read_statistics
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sanitize import counted, spreadsheet_cell
 from kgprobe.stats.proportions import Percent, Share, share
 from kgprobe.tables import Heading, ResultRow, Table, flat_fields, more_note, row_dicts, row_table
@@ -74,7 +74,7 @@ class RelationClasses(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Labels(Result):
+class Labels(OldResult):
     """A label table with its classes; one row for each class.
 
     Attributes:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from kgprobe.files import home
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sanitize import counted
 from kgprobe.tables import Heading, ResultRow, Table, row_table
 
@@ -87,7 +87,7 @@ class ListedResult(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class ResultList(Result):
+class ResultList(OldResult):
     """All results on this machine, the most recent first."""
 
     results: Sequence[ListedResult]

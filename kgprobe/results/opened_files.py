@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.errors import KgprobeError
 from kgprobe.files import read_json
-from kgprobe.results.result import SHOWN_FACTS, Result
+from kgprobe.results.result import SHOWN_FACTS, OldResult
 from kgprobe.tables import Table, more_note
 
 if TYPE_CHECKING:
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class OpenedFiles(Result):
+class OpenedFiles(OldResult):
     """A stored comparison, study or report; one row for each row of its main table.
 
     Attributes:
-        file: name of its JSON and of its page, without ending.
+        stem: name of its JSON and of its page, without ending.
     """
 
     folder: Path
-    file: str
+    stem: str
     content: Mapping[str, Any]
 
     @property
@@ -75,7 +75,7 @@ class OpenedFiles(Result):
         Raises:
             KgprobeError: the page was deleted.
         """
-        path = self.folder / f"{self.file}.html"
+        path = self.folder / f"{self.stem}.html"
         if not path.exists():
             raise KgprobeError(f"{path} does not exist. Repeat the command that made the result to write it again.")
         return path
@@ -108,4 +108,4 @@ def read_files(folder: Path, file: str) -> OpenedFiles:
     except FileNotFoundError as error:
         raise KgprobeError(f"{path} does not exist. Repeat the command that made it to write it again.") from error
     notes = content.get("notes", ())
-    return OpenedFiles(folder=folder, file=file, content=content, notes=notes if isinstance(notes, list) else ())
+    return OpenedFiles(folder=folder, stem=file, content=content, notes=notes if isinstance(notes, list) else ())

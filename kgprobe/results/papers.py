@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kgprobe.papers.tables import Paper, PaperEntry
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 
@@ -31,7 +31,7 @@ class PaperCounts(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class PaperList(Result):
+class PaperList(OldResult):
     """The papers."""
 
     papers: Sequence[PaperCounts]
@@ -70,7 +70,7 @@ class PaperTableRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class PaperContents(Result):
+class PaperContents(OldResult):
     """The tables and figures of a paper.
 
     Attributes:
@@ -146,7 +146,7 @@ class PaperNumber(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class PaperTable(Result):
+class PaperTable(OldResult):
     """A table or figure of a paper: the published numbers, and stored results of its command.
 
     Attributes:

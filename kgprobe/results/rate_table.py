@@ -162,7 +162,7 @@ class RateTable(StoredComparison):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        self.write_files()
+        self.write_all()
         columns = list(dict.fromkeys(cell.column for cell in self.cells))
         shaded = [*columns, "average"] if self.by == MODEL else columns
         sections = [table_section(table, shaded) for table in self.tables()]

@@ -27,7 +27,7 @@ from kgprobe.sampling.selection import choose_facts
 from kgprobe.sanitize import spreadsheet_cell
 from kgprobe.search.rivals import Rivals, Sentences
 from kgprobe.search.strategies import STRATEGIES, StrategyContext, make_strategy
-from kgprobe.tables import Heading, ResultRow
+from kgprobe.tables import Heading, Names, ResultRow
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import COLUMNS
 from kgprobe.verbalize.sentences import Cloze
@@ -260,13 +260,13 @@ class NegativeRow(FactIds):
     candidates: int | None
     former_objects: str
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table, with the facts in which the negative is or was right."""
         elsewhere = self.example if self.subjects_elsewhere else None
         if self.subjects_elsewhere > 1:
             elsewhere = f"{self.example} and {self.subjects_elsewhere - 1:,} more"
         before = f"until {self.until}" if self.until else "before"
-        return ResultRow.cells(self, **names) | {"object of": elsewhere, "was right": before if self.former else None}
+        return ResultRow.cells(self, names) | {"object of": elsewhere, "was right": before if self.former else None}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

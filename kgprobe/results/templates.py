@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar
 from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.records import Relation
-from kgprobe.results.result import Result, RowResult, one_group
+from kgprobe.results.result import OldResult, RowResult, one_group
 from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
+from kgprobe.tables import Heading, Names, ResultRow, Table, row_dicts, row_table
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line
@@ -32,10 +32,10 @@ class RelationRow(ResultRow):
     relation: str
     label: str
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table, the relation's label and id first."""
         title = f"{self.label} ({self.relation})" if self.label else self.relation
-        return {"relation": title} | ResultRow.cells(self, **names)
+        return {"relation": title} | ResultRow.cells(self, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class TemplateRow(RelationRow):
     sentence: str | None = None
     fact: str | None = None
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table; the template if it could not be filled."""
-        return RelationRow.cells(self, **names) | {"sentence": self.sentence or self.template}
+        return RelationRow.cells(self, names) | {"sentence": self.sentence or self.template}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,7 +75,7 @@ def fill_templates(graph: Graph, relations: Sequence[str], day: int) -> Template
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TemplateCheck(Result):
+class TemplateCheck(OldResult):
     """Flaws of templates.
 
     Attributes:

@@ -110,7 +110,7 @@ def test_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> N
     assert changed["tuned_prediction"].tolist() == [f"Strong of {fact}" for fact, right in FACTS.items() if not right]
     told = json.loads((page.parent / "forgetting.json").read_text())
     assert (told["verdict"], told["forgotten"], told["gained"], told["margin"]) == ("lost", 100, 0, 0.02)
-    assert len([row for table in found.tables() if table.key == "forgotten" for row in table.rows]) == 10
+    assert len([row for table in found.tables() if table.key == "changed_facts" for row in table.rows]) == 10
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ class Nested(ResultRow):
 
 
 def test_headings_take_names_and_none_has_its_own_cell() -> None:
-    assert Nested(None, ()).cells(other="b") == {"better than b": "neither"}
+    assert Nested(None, ()).cells({"other": "b"}) == {"better than b": "neither"}
     table = row_table("nested", "", [Nested("a", ()), Nested(None, ())], limit=1, other="b")
     assert (table.rows, table.notes) == ([{"better than b": "a"}], ["1 of 2."])
 

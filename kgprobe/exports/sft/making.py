@@ -52,7 +52,7 @@ from kgprobe.labelling.table import FACTS, LabelTable
 from kgprobe.models.spec import load_tokenizer
 from kgprobe.models.spec_forms import DEMO, is_api, is_spec, is_vllm, model_name
 from kgprobe.models.vllm_engine.options import parse_spec
-from kgprobe.results.result import Result
+from kgprobe.results.result import OldResult
 from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
 from kgprobe.sanitize import counted
 from kgprobe.tables import Heading, ResultRow
@@ -86,7 +86,7 @@ class TrainingCounts(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TrainingSet(Result):
+class TrainingSet(OldResult):
     """A written training set; one row for each purpose. Its notes are about left-out facts.
 
     Attributes:
