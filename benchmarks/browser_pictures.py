@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from kgprobe.report.browser_files import PAINTED_STYLE, browser_files
-from kgprobe.servers.opening import folder_of
-from kgprobe.servers.server import status_of
+from kgprobe.graph.servers.opening import folder_of
+from kgprobe.graph.servers.server import status_of
+from kgprobe.results.rendering.browser_files import PAINTED_STYLE, browser_files
 from tests.chromium import WAIT, chromium
 from tests.neo4j_browser import connect, run
 

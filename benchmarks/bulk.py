@@ -23,9 +23,9 @@ import numpy as np
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.loading import LoadProgress
-from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
-from kgprobe.servers.opening import open_graph
-from kgprobe.servers.signals import ending_in_order
+from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
+from kgprobe.graph.servers.opening import open_graph
+from kgprobe.graph.servers.signals import ending_in_order
 from kgprobe.sources.contract import open_source
 
 FACTS_AT_ENTITY = 10

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kgprobe.dates import first_day, last_day
-from kgprobe.records import Entity, Fact
+from kgprobe.base.dates import first_day, last_day
+from kgprobe.base.records import Entity, Fact
 from kgprobe.sources.contract import open_source
 
 COLLECTION = Path(__file__).resolve().parents[2] / "shared" / "data" / "wikidata"

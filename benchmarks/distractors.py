@@ -20,15 +20,15 @@ from tempfile import TemporaryDirectory
 import click
 
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.base.records import Entity, Fact, Placed, Relation
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Placed, Relation
+from kgprobe.graph.servers.opening import open_graph
+from kgprobe.graph.servers.signals import ending_in_order
 from kgprobe.sampling.distractors import FormerObjects, RandomDistractors, Retriever, admissible
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
-from kgprobe.servers.opening import open_graph
-from kgprobe.servers.signals import ending_in_order
 
 AS_OF = 20260101
 WANTED = (10, 200)

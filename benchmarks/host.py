@@ -36,12 +36,12 @@ from benchmarks.scoring.cases import Case, distractors_case, examples_case, read
 from kgprobe.api.measuring import measure
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.ingest import load
+from kgprobe.graph.servers.opening import open_graph
+from kgprobe.graph.servers.signals import ending_in_order
 from kgprobe.models.demo import demo_model_folder
 from kgprobe.models.model import REMEMBERED, Model
 from kgprobe.models.scoring.projection import VocabularyProjection
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.servers.opening import open_graph
-from kgprobe.servers.signals import ending_in_order
 from kgprobe.sources.contract import open_source
 
 CASES = {"distractors": distractors_case, "examples": examples_case}

@@ -27,12 +27,12 @@ from benchmarks.synthetic import SyntheticSource
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.state import graph_state
 from kgprobe.judge.classifiers import LinearProbe
 from kgprobe.judge.files import Judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.states.reader import StateReader
-from kgprobe.servers.opening import open_graph
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer

@@ -20,10 +20,10 @@ import numpy as np
 import psutil
 
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.base.records import Entity
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.demo import demo_model_folder
-from kgprobe.records import Entity
-from kgprobe.search.label_tries import LabelTrie, build_label_trie
+from kgprobe.probes.search.label_tries import LabelTrie, build_label_trie
 from kgprobe.sources.contract import open_source
 
 if TYPE_CHECKING:

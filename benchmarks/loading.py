@@ -22,15 +22,15 @@ import neo4j
 
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
+from kgprobe.base.records import Entity, Fact, Placed
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph import client
 from kgprobe.graph.client import Graph, Transaction, apply_schema
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query
-from kgprobe.records import Entity, Fact, Placed
-from kgprobe.servers.opening import open_graph
-from kgprobe.servers.signals import ending_in_order
+from kgprobe.graph.servers.opening import open_graph
+from kgprobe.graph.servers.signals import ending_in_order
 
 Statements = list[tuple[str, dict[str, Any]]]
 

@@ -16,19 +16,19 @@ import click
 import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.base.errors import KgprobeError
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.servers.opening import open_graph
+from kgprobe.graph.servers.signals import ending_in_order
 from kgprobe.models.demo import demo_model_folder
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import load_scorer
 from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.search.optimal_distractors import OptimalDistractors, Retrieved
 from kgprobe.sampling.facts import AskedFact, askable_facts
 from kgprobe.sampling.selection import sample_facts
-from kgprobe.search.optimal_distractors import OptimalDistractors, Retrieved
-from kgprobe.servers.opening import open_graph
-from kgprobe.servers.signals import ending_in_order
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.sentences import Cloze
 

@@ -24,6 +24,9 @@ from kgprobe.beliefs.register import LEARNERS
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.servers.bulk_loading import load_bulk_source
+from kgprobe.graph.servers.opening import open_graph
+from kgprobe.graph.servers.signals import ending_in_order
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.callbacks import Batch, Callbacks
 from kgprobe.running.plan import Plan, RoundsOptions
@@ -33,9 +36,6 @@ from kgprobe.running.view import hide_view
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.servers.bulk_loading import load_bulk_source
-from kgprobe.servers.opening import open_graph
-from kgprobe.servers.signals import ending_in_order
 
 AS_OF = 20260101
 # The first rounds of a run warm up the engine's caches and compiler.

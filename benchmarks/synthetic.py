@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgprobe.records import Entity, Fact, Placed, Relation
+from kgprobe.base.records import Entity, Fact, Placed, Relation
 
 _DRAWN = 10_000
 

@@ -22,8 +22,8 @@ from typing import Any
 import click
 
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.base.records import Entity, Fact
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.records import Entity, Fact
 from kgprobe.sources.contract import Source, open_source
 
 # A complete entity of Wikidata; without the file, a synthetic one of the same shape.

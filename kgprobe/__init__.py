@@ -14,7 +14,7 @@ docs/library.md goes on from here. Nothing heavy is imported before it is used.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.version import __version__ as __version__
+from kgprobe.base.version import __version__ as __version__
 
 # Public names for type checkers and editors.
 if TYPE_CHECKING:
@@ -89,22 +89,22 @@ if TYPE_CHECKING:
     from kgprobe.api.templates import write_templates as write_templates
     from kgprobe.api.writing_back import remove_labels as remove_labels
     from kgprobe.api.writing_back import write_back as write_back
+    from kgprobe.base.errors import ArgumentError as ArgumentError
+    from kgprobe.base.errors import KgprobeError as KgprobeError
+    from kgprobe.base.errors import UnknownNameError as UnknownNameError
     from kgprobe.beliefs.painting import clear_paint as clear_paint
-    from kgprobe.errors import ArgumentError as ArgumentError
-    from kgprobe.errors import KgprobeError as KgprobeError
-    from kgprobe.errors import UnknownNameError as UnknownNameError
-    from kgprobe.exports.sft.files import read_manifest as read_manifest
     from kgprobe.graph.copying import copy_graph as copy_graph
     from kgprobe.graph.reversal import reversal_of as reversal_of
+    from kgprobe.graph.servers.opening import open_graph as open_graph
     from kgprobe.graph.subgraphs import facts_of as facts_of
     from kgprobe.graph.subgraphs import neighbourhood as neighbourhood
     from kgprobe.graph.types import add_types as add_types
     from kgprobe.graph.types import remove_types as remove_types
+    from kgprobe.labelling.exports.sft.files import read_manifest as read_manifest
     from kgprobe.models.model import Models as Models
     from kgprobe.models.model import load_model as load_model
     from kgprobe.models.model import wrap_model as wrap_model
     from kgprobe.running.training import TrainerCallback as TrainerCallback
-    from kgprobe.servers.opening import open_graph as open_graph
 
 
 # Public names by module, imported at first use; the same as above.
@@ -155,15 +155,15 @@ _NAMES = {
     "api.templates": ("check_templates", "convert_patterns", "list_templates", "write_templates"),
     "api.writing_back": ("remove_labels", "write_back"),
     "beliefs.painting": ("clear_paint",),
-    "errors": ("ArgumentError", "KgprobeError", "UnknownNameError"),
-    "exports.sft.files": ("read_manifest",),
+    "base.errors": ("ArgumentError", "KgprobeError", "UnknownNameError"),
+    "labelling.exports.sft.files": ("read_manifest",),
     "graph.copying": ("copy_graph",),
     "graph.reversal": ("reversal_of",),
     "graph.subgraphs": ("facts_of", "neighbourhood"),
     "graph.types": ("add_types", "remove_types"),
     "models.model": ("Models", "load_model", "wrap_model"),
     "running.training": ("TrainerCallback",),
-    "servers.opening": ("open_graph",),
+    "graph.servers.opening": ("open_graph",),
 }
 _MODULES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 __all__ = list(_MODULES)

@@ -16,9 +16,9 @@ from typing import Annotated, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from kgprobe.errors import KgprobeError
-from kgprobe.options import option
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.options import option
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, fact_id, tidy, tidy_all

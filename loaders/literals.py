@@ -12,8 +12,8 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from kgprobe.dates import first_day
-from kgprobe.records import Entity
+from kgprobe.base.dates import first_day
+from kgprobe.base.records import Entity
 from kgprobe.sources.values import check_id
 
 # Datatypes of dates, by their number of hyphens.

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.files import FileSource
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.rows import read_rows, separator_of

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.options import option
-from kgprobe.progress import print_message
+from kgprobe.base.options import option
+from kgprobe.base.progress import print_message
 from kgprobe.sources.contract import Loader, ShownText
 
 from .sparql_walk import WalkPlan

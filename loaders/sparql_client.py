@@ -25,11 +25,11 @@ import httpx2
 import msgspec
 from msgspec import Struct
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import replacing
-from kgprobe.progress import print_message
-from kgprobe.version import __version__
-from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_coroutine
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import replacing
+from kgprobe.base.progress import print_message
+from kgprobe.base.version import __version__
+from kgprobe.base.waiting import LONGEST_ASKED_WAIT, back_off, retry_after, wait_for_coroutine
 
 Row: TypeAlias = dict[str, str]
 

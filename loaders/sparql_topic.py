@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import msgspec
 from filelock import FileLock, Timeout
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import home, make_folder, replacing
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import home, make_folder, replacing
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
 from .literals import NotLoaded

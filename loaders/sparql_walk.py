@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
-from kgprobe.records import Fact
+from kgprobe.base.records import Fact
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -14,10 +14,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from kgprobe.errors import ArgumentError
-from kgprobe.options import option
-from kgprobe.progress import print_message
-from kgprobe.records import Entity, Fact, Placed, Rejected
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.options import option
+from kgprobe.base.progress import print_message
+from kgprobe.base.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.files import FileSource
 from kgprobe.sources.lines import decoded_lines, fingerprint, open_input

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from kgprobe.errors import KgprobeError
-from kgprobe.options import option
-from kgprobe.records import Entity, Fact, Placed, Rejected
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.options import option
+from kgprobe.base.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.json_values import json_values
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, fingerprint, open_input, open_members, validation_message

@@ -9,7 +9,7 @@ Other values keep their notation; their type is the last part of the type's URI 
 
 import re
 
-from kgprobe.records import Entity
+from kgprobe.base.records import Entity
 from kgprobe.sources.values import check_id, plain_name, tidy
 
 from .literals import date_literal, value_literal

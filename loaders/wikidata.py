@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.options import option
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.options import option
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.files import FileSource
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from kgprobe.records import Entity, Rejected
+from kgprobe.base.records import Entity, Rejected
 from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, validation_message
 
 from .literals import OTHER_ENTITY, STRING, NotLoaded

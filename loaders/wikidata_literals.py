@@ -10,8 +10,8 @@
 from functools import cache
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Entity
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity
 from kgprobe.sources.lines import open_input
 
 from .literals import NotLoaded, date_literal, measure_literal, number_literal

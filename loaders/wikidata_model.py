@@ -7,8 +7,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.records import Placed, Relation
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Placed, Relation
 from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.sources.values import tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from operator import attrgetter
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Entity, Fact, Rejected
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Rejected
 from kgprobe.sources.values import check_interval
 
 from .literals import DATE, OTHER_ENTITY, QUANTITY, STRING, NotLoaded

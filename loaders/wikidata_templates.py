@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kgprobe.records import Placed, Relation
+from kgprobe.base.records import Placed, Relation
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.templates.file import read_relations
 

@@ -13,7 +13,7 @@ is kept as it is written; where the Gregorian has no such day, its month is kept
 import re
 from collections.abc import Sequence
 
-from kgprobe.dates import UNKNOWN, first_day, last_day
+from kgprobe.base.dates import UNKNOWN, first_day, last_day
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
 

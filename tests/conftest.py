@@ -17,9 +17,9 @@ from hypothesis import settings
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.loaders.example import open_example
-from kgprobe.servers.opening import open_graph
-from tests.servers.shared import REPOSITORY, WORKER, add_database, run_folder, shared_process, wipe
+from tests.graph.servers.shared import REPOSITORY, WORKER, add_database, run_folder, shared_process, wipe
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
@@ -41,7 +41,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # Folders whose subject is the engine; all other tests run on the embedded one.
-ENGINE_FOLDERS = ("tests/graph/", "tests/servers/")
+ENGINE_FOLDERS = ("tests/graph/",)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

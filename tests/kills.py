@@ -14,8 +14,8 @@ from unittest import mock
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.running.store import OutcomeStore
+from tests.graph.servers.servers import servers_on
 from tests.running.killed_run import HashProbe
-from tests.servers.servers import servers_on
 
 # Children fork from a process that has imported everything, and no thread of the test's own.
 _children = multiprocessing.get_context("forkserver")

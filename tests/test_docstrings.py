@@ -14,8 +14,8 @@ import pytest
 import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.loaders.example import open_example
-from kgprobe.servers.opening import open_graph
 from tests.cases import slow_except
 from tests.doctests import run_all
 
@@ -28,7 +28,7 @@ MODULES = (
     "kgprobe.graph.reversal",
     "kgprobe.graph.rows",
     "kgprobe.graph.subgraphs",
-    "kgprobe.dates",
+    "kgprobe.base.dates",
     "kgprobe.api.comparing",
     "kgprobe.api.controls",
     "kgprobe.api.datasets",
@@ -42,7 +42,7 @@ MODULES = (
     "kgprobe.api.studies",
     "kgprobe.api.templates",
     "kgprobe.stats.prediction_powered",
-    "kgprobe.servers.opening",
+    "kgprobe.graph.servers.opening",
     "kgprobe.stats.design_based",
     "kgprobe.verbalize.templates.kinds",
 )

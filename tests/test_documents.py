@@ -14,15 +14,15 @@ import click
 import pytest
 
 import kgprobe
-from kgprobe.baselines.register import BASELINES
+from kgprobe.base.options import make_options
+from kgprobe.base.records import Rejected
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.main import kgprobe as command_line
 from kgprobe.graph.client import Graph
-from kgprobe.options import make_options
+from kgprobe.papers.baselines.register import BASELINES
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES
-from kgprobe.records import Rejected
-from kgprobe.search.strategies import STRATEGIES
+from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.sources.contract import LOADERS, open_source
 from tests.doctests import runner
 from tests.installed import install

@@ -17,18 +17,18 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from kgprobe.arguments import folder_name, whole_number
-from kgprobe.baselines.human_data import read_human_scores
-from kgprobe.dates import as_of_day
-from kgprobe.errors import KgprobeError
+from kgprobe.base.arguments import folder_name, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.options import make_options, option
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.parameters import parse_parameters
 from kgprobe.graph.queries import find_query
 from kgprobe.models.api.address import find_address
 from kgprobe.models.api.requests import Asker
 from kgprobe.models.spec import load_scorer
-from kgprobe.options import make_options, option
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.papers.baselines.human_data import read_human_scores
 from kgprobe.sampling.selection import Selection, list_facts
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input

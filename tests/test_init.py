@@ -19,7 +19,7 @@ def test_public_names_are_those_for_type_checkers() -> None:
     for node in ast.walk(ast.parse(Path(kgprobe.__file__).read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("kgprobe."):
             modules |= {name.name: node.module for name in node.names}
-    assert modules.pop("__version__") == "kgprobe.version"
+    assert modules.pop("__version__") == "kgprobe.base.version"
     assert modules == kgprobe._MODULES
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 
 Records = Sequence[Entity | Fact | Relation | Rejected]
 

@@ -20,9 +20,9 @@ from scipy import stats
 
 from benchmarks.replay.metrics import LATELY, ReplayMetrics
 from benchmarks.replay.synthetic import connected, likeness
-from kgprobe.report.plots import Line, Plot
+from kgprobe.papers.studies.study import Study, json_number
+from kgprobe.results.rendering.plots import Line, Plot
 from kgprobe.running.replays import LEARNED_STRATEGIES, PAPER_STRATEGIES, Reference
-from kgprobe.studies.study import Study, json_number
 
 Floats = NDArray[np.float64]
 

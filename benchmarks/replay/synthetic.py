@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, special
 
+from kgprobe.base.errors import KgprobeError
 from kgprobe.beliefs.propagation import FactEnds, received
-from kgprobe.errors import KgprobeError
 from kgprobe.running.replays import Reference
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kgprobe.records import Entity, Fact, Placed, Relation
+from kgprobe.base.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.verbalize.sentences import Cloze
 

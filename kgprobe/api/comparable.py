@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgprobe.api.kind_names import JUDGE, LABEL_TABLE, MEASUREMENT, RUN
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.models.spec_forms import is_spec
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.judge.files import Judge
+    from kgprobe.labelling.labels import Labels
     from kgprobe.labelling.table import LabelTable
     from kgprobe.results.answers import Stored
-    from kgprobe.results.labels import Labels
     from kgprobe.task_logs.log import ModelLog
 
     Comparable: TypeAlias = Stored | LabelTable | Labels | Judge | ModelLog
@@ -45,8 +45,8 @@ def kind_of(result: "Comparable | str | Path", kinds: Sequence[str] = COMPARABLE
     if isinstance(result, (str, Path)):
         return _kind_of_name(result, kinds, graph)
     from kgprobe.judge.files import Judge
+    from kgprobe.labelling.labels import Labels
     from kgprobe.labelling.table import LabelTable
-    from kgprobe.results.labels import Labels
     from kgprobe.results.measurement import Measurement, Run
     from kgprobe.task_logs.log import ModelLog
 

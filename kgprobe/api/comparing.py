@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING, Any, overload
 
 from kgprobe.api.comparable import ANSWERS, COMPARABLE, LOG, check_options, open_alike, with_newest
 from kgprobe.api.kind_names import JUDGE, LABEL_TABLE
-from kgprobe.arguments import check_choice, several, share_below, whole_number
-from kgprobe.errors import ArgumentError
+from kgprobe.base.arguments import check_choice, several, share_below, whole_number
+from kgprobe.base.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kgprobe.graph.client import Graph
     from kgprobe.judge.files import Judge
+    from kgprobe.labelling.label_comparison import LabelComparison
+    from kgprobe.labelling.labels import Labels
+    from kgprobe.labelling.role_effects import RoleComparison
     from kgprobe.labelling.roles import FactRole
     from kgprobe.labelling.table import LabelTable
     from kgprobe.models.model import Models
@@ -21,12 +24,9 @@ if TYPE_CHECKING:
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.judge import JudgeComparison
     from kgprobe.results.knowledge_gap import KnowledgeGap
-    from kgprobe.results.label_comparison import LabelComparison
-    from kgprobe.results.labels import Labels
-    from kgprobe.results.roles import RoleComparison
-    from kgprobe.results.task_comparison import TaskComparison
-    from kgprobe.results.task_losses import TaskLosses
     from kgprobe.task_logs.log import ModelLog
+    from kgprobe.task_logs.task_comparison import TaskComparison
+    from kgprobe.task_logs.task_losses import TaskLosses
 
 
 @overload
@@ -158,12 +158,12 @@ def compare(
 
         return compare_judges(opened, models)
     if kind == LABEL_TABLE:
-        from kgprobe.results.label_comparison import compare_tables
+        from kgprobe.labelling.label_comparison import compare_tables
 
         first, second = opened
         return compare_tables(first, second, scheme or "profile", shared=shared)
     if kind == LOG:
-        from kgprobe.results.task_comparison import compare_task_logs
+        from kgprobe.task_logs.task_comparison import compare_task_logs
 
         first, second = opened
         return compare_task_logs(first, second, metrics, seed)
@@ -259,7 +259,7 @@ def check(
     check_options(kind, {"roles": roles, "metrics": metrics, "shared": shared})
     before, after = opened
     if kind == LOG:
-        from kgprobe.results.task_losses import find_task_losses
+        from kgprobe.task_logs.task_losses import find_task_losses
 
         return find_task_losses(before, after, margin, metrics)
     _require_answers("tuned", kind)
@@ -267,8 +267,8 @@ def check(
         from kgprobe.results.forgetting import forgetting_between
 
         return forgetting_between(before, after, margin, shared=shared)
+    from kgprobe.labelling.role_effects import roles_between
     from kgprobe.labelling.roles import read_roles
-    from kgprobe.results.roles import roles_between
 
     if isinstance(roles, (str, Path)):
         return roles_between(before, after, read_roles(Path(roles)), margin, str(roles), shared=shared)

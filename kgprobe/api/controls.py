@@ -3,14 +3,14 @@
 from datetime import date
 from typing import TYPE_CHECKING
 
-from kgprobe.arguments import whole_number
-from kgprobe.dates import as_of_day
+from kgprobe.base.arguments import whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.control_options import ControlOptions
-from kgprobe.options import make_options
 
 if TYPE_CHECKING:
-    from kgprobe.results.controls import ControlSample
+    from kgprobe.labelling.controls import ControlSample
     from kgprobe.sampling.selection import Listed
 
 
@@ -53,7 +53,7 @@ def sample_controls(
         UnknownNameError: a name has no fact.
         KgprobeError: no relation of the graph can be asked.
     """
-    from kgprobe.results.controls import draw_controls
+    from kgprobe.labelling.controls import draw_controls
 
     options = make_options(
         ControlOptions, {"limit": limit, "match": match, "max_degree": max_degree}, "sample_controls"

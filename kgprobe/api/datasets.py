@@ -12,7 +12,20 @@ import msgspec
 from kgprobe.api.kind_names import DATASET
 from kgprobe.api.measuring import check_measuring, measurement_name
 from kgprobe.api.stored import find, link_dataset
-from kgprobe.arguments import check_choice, folder_name, optional_folder_name, optional_number, several, whole_number
+from kgprobe.base.arguments import (
+    check_choice,
+    folder_name,
+    optional_folder_name,
+    optional_number,
+    several,
+    whole_number,
+)
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import appearing, home, make_folder, replacing
+from kgprobe.base.options import make_options
+from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.records import Relation
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.datasets.asking import (
     DatasetQuestions,
@@ -28,20 +41,14 @@ from kgprobe.datasets.card import card_of, imported_card
 from kgprobe.datasets.folder import DatasetFolder, open_folder
 from kgprobe.datasets.harness import write_task
 from kgprobe.datasets.importing import find_published, import_files
+from kgprobe.datasets.results import BuiltDataset, HarnessTask, ImportedDataset, read_dataset
 from kgprobe.datasets.templates import relations_of, write_relations
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import appearing, home, make_folder, replacing
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
-from kgprobe.options import make_options
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
 from kgprobe.probes.register import PROBES
-from kgprobe.progress import OnProgress, no_progress
-from kgprobe.records import Relation
-from kgprobe.results.datasets import BuiltDataset, HarnessTask, ImportedDataset, read_dataset
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement

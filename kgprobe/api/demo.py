@@ -7,17 +7,17 @@ from pathlib import Path
 
 from kgprobe.api.loading import load
 from kgprobe.api.rounds import forget_run, open_run, resume_rounds, run_rounds
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import DEMO, demo_folder
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import DEMO, demo_folder
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.models.model import Model, load_model
-from kgprobe.progress import waiting
 from kgprobe.results.measurement import Run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.runs import get_run
-from kgprobe.sanitize import visible
-from kgprobe.servers.opening import open_graph
 
 MODEL = "demo"
 EXAMPLE = "example"
@@ -46,7 +46,7 @@ def run_demo(
             ``KGPROBE_GRAPH`` is ignored: it names the user's graph.
         again: True to start a new run; other settings always start one.
         say: called with a sentence at each step.
-        ask_password: as in :func:`~kgprobe.servers.opening.open_graph`.
+        ask_password: as in :func:`~kgprobe.graph.servers.opening.open_graph`.
 
     Raises:
         ArgumentError: the graph has other data.

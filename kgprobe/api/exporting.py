@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from kgprobe.api.stored import open_label_table
-from kgprobe.arguments import whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError
-from kgprobe.exports.sft import SftOptions
-from kgprobe.exports.sft.making import TrainingSet, make_training_set
+from kgprobe.base.arguments import whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.exports.sft import SftOptions
+from kgprobe.labelling.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.labelling.table import LabelTable
-from kgprobe.options import make_options
 
 
 def export_sft(
@@ -40,8 +40,9 @@ def export_sft(
         controls: file of roles with control facts, which are appended to the roles and never in training.
         seed: of all random choices.
         as_of: reference date of right answers; None is that of the label table, or today.
-        options: see :class:`~kgprobe.exports.sft.SftOptions`: ``teach`` (required), ``limit``, ``form``, ``format``,
-            ``wordings``, ``known_share``, ``weights``, ``refuse``, ``refusal``, ``held_out``, ``held_out_by``.
+        options: see :class:`~kgprobe.labelling.exports.sft.SftOptions`: ``teach`` (required), ``limit``, ``form``,
+            ``format``, ``wordings``, ``known_share``, ``weights``, ``refuse``, ``refusal``, ``held_out``,
+            ``held_out_by``.
 
     Raises:
         ArgumentError: an option is not allowed, a class has no facts, there are too few known facts for their share,

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from kgprobe.api.options import ReversingOptions
 from kgprobe.api.rounds import open_run
-from kgprobe.arguments import check_choice, whole_number
+from kgprobe.base.arguments import check_choice, whole_number
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.options import make_options
 from kgprobe.beliefs.painting import Painted, paint_runs
-from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.communities import METHODS, NAMED, find_communities
 from kgprobe.graph.known_path import find_known_path
@@ -17,7 +18,6 @@ from kgprobe.graph.loading import OnProgress
 from kgprobe.graph.names import entity_ids
 from kgprobe.graph.runs import find_run, find_run_in_view, latest_run
 from kgprobe.graph.subgraphs import neighbourhood
-from kgprobe.options import make_options
 from kgprobe.results.communities import CommunityRow, IgnoranceCommunities
 from kgprobe.results.graph_picture import MOST_FACTS, GraphPicture
 from kgprobe.results.graph_size import GraphSize, read_graph_size

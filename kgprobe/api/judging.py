@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from kgprobe.api.stored import open as open_stored
-from kgprobe.arguments import optional_folder_name, several, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import KgprobeError
-from kgprobe.files import home, make_folder
+from kgprobe.base.arguments import optional_folder_name, several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import home, make_folder
+from kgprobe.base.options import make_options, options_of
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
@@ -24,8 +26,6 @@ from kgprobe.judge.whole_graph import prepare_judging
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.cluster import check_ray
 from kgprobe.models.spec_forms import short_name
-from kgprobe.options import make_options, options_of
-from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement

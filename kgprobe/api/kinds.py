@@ -27,19 +27,19 @@ from kgprobe.api.kind_names import (
 )
 from kgprobe.api.measuring import open_measurement
 from kgprobe.api.rounds import open_run
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import home, read_json
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import home, read_json
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.config import read_label_config
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.measurement import Measurement, Run
-from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
+    from kgprobe.datasets.results import Dataset
     from kgprobe.judge.files import Judge
-    from kgprobe.results.datasets import Dataset
+    from kgprobe.labelling.labels import Labels
     from kgprobe.results.judged_graph import JudgedGraph
-    from kgprobe.results.labels import Labels
     from kgprobe.results.opened_files import OpenedFiles
 
     Opened: TypeAlias = Measurement | Run | Labels | Judge | JudgedGraph | Dataset | OpenedFiles
@@ -276,8 +276,8 @@ def _open_run(folder: Path, graph: Graph | None) -> Run:
 
 
 def _open_labels(folder: Path, graph: Graph | None) -> "Labels":  # noqa: ARG001 (as all openers)
+    from kgprobe.labelling.labels import read_labels_of
     from kgprobe.labelling.table import read_label_table
-    from kgprobe.results.labels import read_labels_of
 
     return read_labels_of(read_label_table(folder))
 
@@ -296,7 +296,7 @@ def _open_judged_graph(folder: Path, graph: Graph | None) -> "JudgedGraph":  # n
 
 def _open_dataset(folder: Path, graph: Graph | None) -> "Dataset":  # noqa: ARG001
     from kgprobe.datasets.folder import open_folder
-    from kgprobe.results.datasets import read_dataset
+    from kgprobe.datasets.results import read_dataset
 
     return read_dataset(open_folder(folder))
 

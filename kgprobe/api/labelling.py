@@ -14,10 +14,13 @@ from kgprobe.api.graphs import reverse_graph
 from kgprobe.api.kind_names import JUDGED_GRAPH
 from kgprobe.api.stored import find
 from kgprobe.api.study_measurements import measure_to_the_end
-from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError, expected_one_of
-from kgprobe.files import home
+from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import ArgumentError, KgprobeError, expected_one_of
+from kgprobe.base.files import home
+from kgprobe.base.options import make_options, options_of
+from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids, relation_names
 from kgprobe.graph.state import graph_state, last_changes
@@ -26,6 +29,7 @@ from kgprobe.labelling.building import AnswersByFact, labelled_rows
 from kgprobe.labelling.card import write_card
 from kgprobe.labelling.config import LABEL_TABLE, read_label_config
 from kgprobe.labelling.judged import JudgedFacts
+from kgprobe.labelling.labels import Labels, read_labels_of
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of
 from kgprobe.labelling.table import LabelTable, write_label_table
@@ -33,10 +37,7 @@ from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, W
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import absolute_spec, short_name
-from kgprobe.options import make_options, options_of
 from kgprobe.probes.register import PROBES
-from kgprobe.progress import OnProgress, no_progress
-from kgprobe.results.labels import Labels, read_labels_of
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
@@ -44,7 +45,6 @@ from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import Listed, Selection, list_existing
-from kgprobe.sanitize import counted
 from kgprobe.verbalize.inverse_graph import OnNote
 
 

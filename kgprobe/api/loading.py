@@ -4,12 +4,12 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.options import make_options
 from kgprobe.graph.bulk.bulk_files import finish, read_bulk_files
 from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import LoadProgress, LoadReport, OnProblem, OnProgress, load_source
-from kgprobe.options import make_options
-from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
+from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.sources.contract import LOADERS, open_source
 
 

@@ -8,16 +8,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from kgprobe.arguments import optional_folder_name, optional_number, several, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.files import home
+from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.files import home
+from kgprobe.base.options import make_options, options_of
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
-from kgprobe.options import make_options, options_of
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.measurement import Measurement

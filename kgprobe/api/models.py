@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.models.api.spending import ApiOptions, Prices, Spending
 from kgprobe.models.model import Models
 from kgprobe.models.scoring.contract import TextScorer

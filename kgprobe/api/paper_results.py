@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from kgprobe.api.stored import list_results
-from kgprobe.errors import KgprobeError
-from kgprobe.files import read_json
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import read_json
+from kgprobe.papers.results import OwnNumber, OwnResult
 from kgprobe.papers.tables import PaperEntry
 from kgprobe.results.listing import ListedResult
-from kgprobe.results.papers import OwnNumber, OwnResult
 
 _FILES = {
     "study": "study.json",

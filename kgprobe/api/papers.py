@@ -5,6 +5,7 @@ from typing import Any, overload
 
 from kgprobe.api.paper_results import own_numbers, own_results, stored_for
 from kgprobe.papers.presets import preset_of
+from kgprobe.papers.results import PaperContents, PaperCounts, PaperList, PaperNumber, PaperTable, PaperTableRow
 from kgprobe.papers.tables import (
     PAPERS,
     PaperEntry,
@@ -16,7 +17,6 @@ from kgprobe.papers.tables import (
     table_named,
     tables_of,
 )
-from kgprobe.results.papers import PaperContents, PaperCounts, PaperList, PaperNumber, PaperTable, PaperTableRow
 
 
 @overload

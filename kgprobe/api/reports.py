@@ -8,14 +8,14 @@ from kgprobe.api.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
 from kgprobe.api.measuring import open_measurement
 from kgprobe.api.rounds import open_run
 from kgprobe.api.stored import find
-from kgprobe.arguments import check_choice, optional_number, whole_number
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import home
+from kgprobe.base.arguments import check_choice, optional_number, whole_number
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import home
+from kgprobe.base.progress import print_message
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.runs import list_runs, runs_with_rounds
 from kgprobe.graph.state import graph_state, state_uid
-from kgprobe.progress import print_message
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.measurement import graph_of_measurement
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from kgprobe.datasets.assessment import Assessment
     from kgprobe.probes.outcome import Outcome
     from kgprobe.results.answers import Stored
-    from kgprobe.results.assessment import Assessment
     from kgprobe.results.group_table import Grouped
     from kgprobe.results.rate_table import RateTable
     from kgprobe.results.report import Report, Reported
@@ -206,8 +206,8 @@ def write_sheet(results: "Sequence[Stored]", output: str | Path, *, per_kind: in
         ArgumentError: a number is out of range, or two results have one name.
         KgprobeError: no question was answered, or the file cannot be written.
     """
+    from kgprobe.datasets.assessment import write_sheet as write
     from kgprobe.results.answers import refuse_repeated
-    from kgprobe.results.assessment import write_sheet as write
 
     refuse_repeated("results", results)
     per_kind, seed = whole_number("per_kind", per_kind), whole_number("seed", seed, 0)
@@ -225,8 +225,8 @@ def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]"
         ArgumentError: no sheets, or two results have one name.
         KgprobeError: a sheet cannot be used, or has no votes on these results.
     """
+    from kgprobe.datasets.assessment import assess
     from kgprobe.results.answers import refuse_repeated
-    from kgprobe.results.assessment import assess
 
     refuse_repeated("results", results)
     if not sheets:

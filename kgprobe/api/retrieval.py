@@ -6,10 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.writing_back import find_labels
-from kgprobe.arguments import check_choice, several, whole_number
-from kgprobe.errors import ArgumentError, KgprobeError, how_to_install
-from kgprobe.exports.question_facts import QuestionFacts
-from kgprobe.exports.retrieval import (
+from kgprobe.base.arguments import check_choice, several, whole_number
+from kgprobe.base.errors import ArgumentError, KgprobeError, how_to_install
+from kgprobe.base.files import replacing
+from kgprobe.base.options import make_options
+from kgprobe.base.progress import print_message
+from kgprobe.base.sanitize import counted
+from kgprobe.graph.client import Graph
+from kgprobe.graph.names import entity_ids
+from kgprobe.labelling.exports.question_facts import QuestionFacts
+from kgprobe.labelling.exports.retrieval import (
     WRITERS,
     FactToRetrieve,
     NotRetrieved,
@@ -18,15 +24,9 @@ from kgprobe.exports.retrieval import (
     facts_to_retrieve,
     sentences_of,
 )
-from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
-from kgprobe.files import replacing
-from kgprobe.graph.client import Graph
-from kgprobe.graph.names import entity_ids
+from kgprobe.labelling.exports.retrieval_options import FORMATS, RetrievalOptions
 from kgprobe.labelling.table import LabelTable
-from kgprobe.options import make_options
-from kgprobe.progress import print_message
 from kgprobe.results.measurement import Run
-from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
@@ -75,7 +75,7 @@ def unknown_facts(
         labels: a label table, its name or folder; or a run, for its beliefs.
         entities: ids or names; empty for all facts.
         on_left_out: called at the end with the numbers of facts that are left out, by reason.
-        options: fields of :class:`~kgprobe.exports.retrieval_options.RetrievalOptions`.
+        options: fields of :class:`~kgprobe.labelling.exports.retrieval_options.RetrievalOptions`.
 
     Raises:
         UnknownNameError: an entity is unknown.
@@ -151,7 +151,8 @@ def langchain_retriever(
     >>> [document.page_content for document in retriever.invoke("What is the capital of Chad?")]  # doctest: +SKIP
     ["N'Djamena is the capital of Chad."]
 
-    A document's metadata are the other fields of :class:`~kgprobe.exports.retrieval.FactToRetrieve`, such as ``known``.
+    A document's metadata are the other fields of :class:`~kgprobe.labelling.exports.retrieval.FactToRetrieve`, such as
+    ``known``.
 
     Args:
         graph: graph of the entities' names; it must stay open.
@@ -167,7 +168,7 @@ def langchain_retriever(
     Cost: a pass over the labels; for a question, look-ups of its words. Memory: the unknown facts.
     """
     try:
-        from kgprobe.exports.langchain_retriever import LangchainFactsRetriever
+        from kgprobe.labelling.exports.langchain_retriever import LangchainFactsRetriever
     except ModuleNotFoundError as error:
         raise _missing("langchain-core") from error
     return LangchainFactsRetriever(facts=_question_facts(graph, labels, options), limit=whole_number("limit", limit))
@@ -188,7 +189,7 @@ def graphrag_retriever(graph: Graph, labels: LabelTable | Run | str | Path, **op
         KgprobeError: there is no such table, or ``neo4j-graphrag`` is not installed.
     """
     try:
-        from kgprobe.exports.graphrag_retriever import GraphragFactsRetriever
+        from kgprobe.labelling.exports.graphrag_retriever import GraphragFactsRetriever
     except ModuleNotFoundError as error:
         raise _missing("neo4j-graphrag") from error
     return GraphragFactsRetriever(_question_facts(graph, labels, options))

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from kgprobe.api.measuring import check_helpers
-from kgprobe.arguments import optional_folder_name, several, share_below, whole_number
+from kgprobe.base.arguments import optional_folder_name, several, share_below, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.options import make_options
 from kgprobe.beliefs.register import SAMPLING_RULES
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
@@ -21,7 +22,6 @@ from kgprobe.graph.runs import find_run, latest_run
 from kgprobe.models.api.spending import Spending
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions, short_name
-from kgprobe.options import make_options
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.graph_rates import GraphRates, estimate_run

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any, TypeAlias
 
-from kgprobe.arguments import optional_number, several, whole_number
-from kgprobe.dates import as_of_day
+from kgprobe.base.arguments import optional_number, several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
-from kgprobe.options import make_options
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.probes.statements.items import StatementItems
@@ -99,7 +99,7 @@ def sample_distractors(
     >>> [(row["rank"], row["certified"]) for row in sample.rows()]
     [(1, True), (2, True)]
 
-    Cost: see the strategies (:mod:`kgprobe.sampling`, :mod:`kgprobe.search`).
+    Cost: see the strategies (:mod:`kgprobe.sampling`, :mod:`kgprobe.probes.search`).
 
     Args:
         facts: names, ids or keys of facts: ``"France | capital | Paris"``, ``"Q142 P36 Q90"``.

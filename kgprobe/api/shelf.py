@@ -8,12 +8,12 @@ from pathlib import Path
 
 from kgprobe.api.kind_names import MEASUREMENT, RUN
 from kgprobe.api.kinds import KINDS, Description, Found, Kind, run_name
-from kgprobe.errors import KgprobeError
-from kgprobe.files import folder_size
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import folder_size
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.state import graph_name
 from kgprobe.models.spec_forms import model_names
 from kgprobe.results.listing import size_text
-from kgprobe.sanitize import counted
 
 # Characters of a graph's id.
 _UID = 4

@@ -28,9 +28,10 @@ from kgprobe.api.kinds import (
 )
 from kgprobe.api.rounds import forget_run
 from kgprobe.api.shelf import Shelf, name_of, plan_deletions, stored_folders
-from kgprobe.arguments import check_choice
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import DEMO, demo_folder, folder_size, home, make_folder
+from kgprobe.base.arguments import check_choice
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import DEMO, demo_folder, folder_size, home, make_folder
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import list_runs
 from kgprobe.graph.state import graph_name
@@ -39,15 +40,14 @@ from kgprobe.results.listing import ListedResult, ResultList
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import FILE
-from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from kgprobe.api.kinds import Opened
+    from kgprobe.datasets.results import Dataset
     from kgprobe.judge.files import Judge
+    from kgprobe.labelling.labels import Labels
     from kgprobe.labelling.table import LabelTable
-    from kgprobe.results.datasets import Dataset
     from kgprobe.results.judged_graph import JudgedGraph
-    from kgprobe.results.labels import Labels
     from kgprobe.results.opened_files import OpenedFiles
 
 # Names in a message.

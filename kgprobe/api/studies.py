@@ -1,4 +1,4 @@
-"""``kgprobe.study_…``: the papers' analyses. :mod:`kgprobe.studies.options` has their options."""
+"""``kgprobe.study_…``: the papers' analyses. :mod:`kgprobe.papers.studies.options` has their options."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -9,29 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
-from kgprobe.arguments import several, whole_number
-from kgprobe.baselines.human_data import find_scored, read_human_scores, read_pairs
-from kgprobe.baselines.measures import open_measures
-from kgprobe.baselines.options import MeasuresOptions
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError
-from kgprobe.files import home, make_folder
+from kgprobe.base.arguments import several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.files import home, make_folder
+from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models, load_model
-from kgprobe.options import make_options
-from kgprobe.probes.clozes import ClozeItems
-from kgprobe.probes.distractors.evidence import Measured, measured
-from kgprobe.results.measurement import Measurement
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.replays import demo_truth, run_truth
-from kgprobe.sampling.selection import list_existing
-from kgprobe.search.strategies import STRATEGIES
-from kgprobe.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
-from kgprobe.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
-from kgprobe.studies.examples import example_counts_study, prompt_formats, prompting_study
-from kgprobe.studies.noisy_examples import noisy_examples_study
-from kgprobe.studies.options import (
+from kgprobe.papers.baselines.human_data import find_scored, read_human_scores, read_pairs
+from kgprobe.papers.baselines.measures import open_measures
+from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
+from kgprobe.papers.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
+from kgprobe.papers.studies.examples import example_counts_study, prompt_formats, prompting_study
+from kgprobe.papers.studies.noisy_examples import noisy_examples_study
+from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
     Measuring,
     NoisyExamplesOptions,
@@ -39,9 +32,16 @@ from kgprobe.studies.options import (
     ReplayOptions,
     VerbalizationsOptions,
 )
-from kgprobe.studies.sampling import sampling_study
-from kgprobe.studies.study import Study
-from kgprobe.studies.verbalizations import Annotations, annotations_of, verbalizations_study
+from kgprobe.papers.studies.sampling import sampling_study
+from kgprobe.papers.studies.study import Study
+from kgprobe.papers.studies.verbalizations import Annotations, annotations_of, verbalizations_study
+from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.distractors.evidence import Measured, measured
+from kgprobe.probes.search.strategies import STRATEGIES
+from kgprobe.results.measurement import Measurement
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.replays import demo_truth, run_truth
+from kgprobe.sampling.selection import list_existing
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations
 
@@ -76,7 +76,7 @@ def study_strategies(
         strategies: names of strategies; None compares all.
         seed, models: as in :func:`kgprobe.measure`.
         callbacks: progress and interruption of each measurement.
-        measuring: see :class:`~kgprobe.studies.options.Measuring`.
+        measuring: see :class:`~kgprobe.papers.studies.options.Measuring`.
 
     Raises:
         UnknownNameError: no such model or relation.
@@ -232,7 +232,7 @@ def study_examples(
         seed: random seed of facts and choices; the draws of examples use the seeds from it on.
         models: open models; None opens the model when needed.
         callbacks: progress and interruption of each measurement.
-        options: fields of :class:`~kgprobe.studies.options.ExampleCountsOptions`.
+        options: fields of :class:`~kgprobe.papers.studies.options.ExampleCountsOptions`.
 
     Raises:
         UnknownNameError: no such model or relation.
@@ -285,7 +285,7 @@ def study_prompting(
 
     Args:
         relations: relations without a cloze template are left out.
-        options: fields of :class:`~kgprobe.studies.options.PromptingOptions`.
+        options: fields of :class:`~kgprobe.papers.studies.options.PromptingOptions`.
 
     Other arguments and errors as in :func:`study_examples`.
     """
@@ -325,7 +325,7 @@ def study_noisy_examples(
     Args:
         relations: ids or names of relations; empty means all with enough facts.
         as_of: date at which facts must be current; None is today.
-        options: fields of :class:`~kgprobe.studies.options.NoisyExamplesOptions`.
+        options: fields of :class:`~kgprobe.papers.studies.options.NoisyExamplesOptions`.
 
     Other arguments and errors as in :func:`study_examples`.
     """
@@ -364,7 +364,7 @@ def study_robustness(
         calibration: folder of a calibration study (:func:`study_calibration`): each measure is shown in the best
             configurations of its folds. None shows the largest configurations.
         as_of: date at which facts must be current; None is today.
-        options: fields of :class:`~kgprobe.baselines.options.MeasuresOptions`.
+        options: fields of :class:`~kgprobe.papers.baselines.options.MeasuresOptions`.
 
     Other arguments as in :func:`study_examples`.
 
@@ -488,7 +488,7 @@ def study_sampling(
             ``sampling="sequential"``, with 20 answers for each fact. None takes the demo model's answers.
         seed: random seed.
         callbacks: progress and interruption, after each replay.
-        options: fields of :class:`~kgprobe.studies.options.ReplayOptions`.
+        options: fields of :class:`~kgprobe.papers.studies.options.ReplayOptions`.
 
     Raises:
         UnknownNameError: no such run.

@@ -6,12 +6,12 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.measuring import measure
-from kgprobe.arguments import optional_number, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import KgprobeError
+from kgprobe.base.arguments import optional_number, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
-from kgprobe.options import make_options
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.sampling.drawing import DrawOptions

@@ -6,16 +6,16 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
-from kgprobe.arguments import several
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.arguments import several
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.options import make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
-from kgprobe.options import make_options
+from kgprobe.papers.studies.options import TemplatesOptions
+from kgprobe.papers.studies.study import Study
+from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, templates_study
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.studies.options import TemplatesOptions
-from kgprobe.studies.study import Study
-from kgprobe.studies.templates import QUESTIONS, SENTENCES, templates_study
 from kgprobe.verbalize.askable_relations import askable_relations
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def study_templates(
 
     Args:
         relations: relations without hand-written templates are left out.
-        options: fields of :class:`~kgprobe.studies.options.TemplatesOptions`.
+        options: fields of :class:`~kgprobe.papers.studies.options.TemplatesOptions`.
 
     Other arguments and errors as in :func:`study_examples`.
     """

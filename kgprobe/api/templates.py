@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 
-from kgprobe.arguments import check_choice, several, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.arguments import check_choice, several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import is_api
-from kgprobe.records import Relation
 from kgprobe.results.templates import (
     ConvertedTemplates,
     TemplateCheck,

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from kgprobe.api.stored import open_label_table
-from kgprobe.errors import ArgumentError
-from kgprobe.exports.labels import FactLabels, labels_of_run, labels_of_table
-from kgprobe.exports.write_back import PREFIX, RemovedLabels, WriteBack, write_labels
-from kgprobe.exports.write_back import remove_labels as remove_written
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.located_facts import LocatesFacts, refuse_loaded
+from kgprobe.graph.servers.opening import open_users_graph
+from kgprobe.labelling.exports.labels import FactLabels, labels_of_run, labels_of_table
+from kgprobe.labelling.exports.write_back import PREFIX, RemovedLabels, WriteBack, write_labels
+from kgprobe.labelling.exports.write_back import remove_labels as remove_written
 from kgprobe.labelling.table import LabelTable
-from kgprobe.progress import OnProgress, no_progress
 from kgprobe.results.measurement import Run
-from kgprobe.servers.opening import open_users_graph
 from kgprobe.sources.contract import open_source
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.stats.design_based import DrawnSum, Estimate, with_interval
 from kgprobe.stats.proportions import CONFIDENCE, exact_interval
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kgprobe.base.errors import UnknownNameError
 from kgprobe.beliefs.register import SAMPLING_RULES
-from kgprobe.errors import UnknownNameError
 
 # Central posterior mass of a credible interval of theta.
 CREDIBILITY = 0.90

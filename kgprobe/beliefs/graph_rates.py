@@ -11,17 +11,17 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.dates import year_of
+from kgprobe.base.intervals import Percent, Share
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.corrected_rates import CorrectedRates
 from kgprobe.beliefs.group_rates import DECADE, SHOWN_GROUPS, Grouping
-from kgprobe.dates import year_of
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_names
 from kgprobe.sampling.columns.graph_columns import ALWAYS, AskableFacts
 from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source, has_enough
 from kgprobe.stats.design_based import Estimate
-from kgprobe.stats.proportions import Percent, Share
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
-from kgprobe.tables import Heading, ResultRow
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

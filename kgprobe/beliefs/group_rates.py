@@ -11,10 +11,11 @@ from typing import Annotated, Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
+from kgprobe.base.intervals import Percent, Share
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.sampling.years import YearSource
-from kgprobe.stats.proportions import Percent, Share, share
+from kgprobe.stats.proportions import share
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
-from kgprobe.tables import Heading, ResultRow
 
 # Maximum number of groups in a table: the largest.
 SHOWN_GROUPS = 20

@@ -17,17 +17,17 @@ from urllib.parse import quote, urlencode, urlsplit
 import click
 import cloup
 
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.sanitize import counted
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import count_option, debug_option, graph_option, on_graph, open_graph
 from kgprobe.cli.rendering import print_rows
 from kgprobe.cli.running import counting_bar
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
-    from kgprobe.servers.folder import Folder
-    from kgprobe.servers.server import Status
+    from kgprobe.graph.servers.folder import Folder
+    from kgprobe.graph.servers.server import Status
 
 _OPENED = (
     "The guide opens by itself. Once connected, click its first line for the colours, or type the line below; Browser "
@@ -74,8 +74,8 @@ def browser(output: Path | None, port: int | None, bind: str, host: str, in_brow
     kgprobe graph browser --graph bolt://host:7687
     kgprobe graph browser --output ./for-browser
     """  # noqa: D301
-    from kgprobe.report.browser_files import FAVOURITES, GUIDE, PAINTED_STYLE, STYLE, browser_files
-    from kgprobe.temporary import temporary_folder
+    from kgprobe.base.temporary import temporary_folder
+    from kgprobe.results.rendering.browser_files import FAVOURITES, GUIDE, PAINTED_STYLE, STYLE, browser_files
 
     if output is not None:
         _write(output, browser_files(""))
@@ -172,7 +172,7 @@ def watch_in_browser(graph: str | None) -> None:
 def _address(graph: str | None) -> tuple[str, str, bool]:
     """Return Browser's address, its connection settings, and True if kgprobe started this Neo4j."""
     from kgprobe.graph.endpoint import is_address, refuse_credentials
-    from kgprobe.servers.opening import folder_of
+    from kgprobe.graph.servers.opening import folder_of
 
     address = graph or os.environ.get("KGPROBE_GRAPH") or ""
     if is_address(address):
@@ -193,7 +193,7 @@ def _style_of(graph: str | None) -> tuple[str, list[str]]:
     """
     from kgprobe.graph.endpoint import is_address
     from kgprobe.graph.types import labels_of_types
-    from kgprobe.report.browser_files import PAINTED_STYLE, STYLE
+    from kgprobe.results.rendering.browser_files import PAINTED_STYLE, STYLE
 
     if is_address(graph or os.environ.get("KGPROBE_GRAPH") or "") and "KGPROBE_GRAPH_PASSWORD" not in os.environ:
         return STYLE, []
@@ -203,8 +203,8 @@ def _style_of(graph: str | None) -> tuple[str, list[str]]:
 
 
 def _started(folder: "Folder") -> "Status":
-    from kgprobe.servers import leases
-    from kgprobe.servers.server import ServerOptions, status_of
+    from kgprobe.graph.servers import leases
+    from kgprobe.graph.servers.server import ServerOptions, status_of
 
     if folder.engine is None:
         raise KgprobeError(
@@ -221,7 +221,7 @@ def _started(folder: "Folder") -> "Status":
 
 
 def _write(folder: Path, contents: Mapping[str, bytes]) -> None:
-    from kgprobe.files import make_folder
+    from kgprobe.base.files import make_folder
 
     make_folder(folder)
     for name, content in contents.items():

@@ -1,4 +1,4 @@
-"""Groups, commands and their options, which are made from dataclasses of options (:mod:`kgprobe.options`).
+"""Groups, commands and their options, which are made from dataclasses of options (:mod:`kgprobe.base.options`).
 
 A command gets the given values by field name; missing ones keep the dataclass defaults. Fields with the same name in
 several dataclasses share one option.
@@ -13,10 +13,10 @@ import click
 import cloup
 from click.core import ParameterSource
 
-from kgprobe.arguments import share_of
+from kgprobe.base.arguments import share_of
+from kgprobe.base.errors import expected_one_of
+from kgprobe.base.options import Option, options_of
 from kgprobe.cli.help import RareOption
-from kgprobe.errors import expected_one_of
-from kgprobe.options import Option, options_of
 
 Command: TypeAlias = Callable[..., Any]
 

@@ -11,16 +11,16 @@ import cloup
 
 from kgprobe.api.comparable import ANSWERS, COMPARABLE, kind_of, open_alike, with_newest
 from kgprobe.api.kind_names import JUDGE, RUN
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import visible
 from kgprobe.cli.commands import Choice, ShareType
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
-from kgprobe.errors import KgprobeError
 from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.progress import waiting
-from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph

@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError, expected_one_of
-from kgprobe.files import CONFIG_FILE
-from kgprobe.options import make_options
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError, expected_one_of
+from kgprobe.base.files import CONFIG_FILE
+from kgprobe.base.options import make_options
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,7 +27,7 @@ _TITLES: Mapping[str, str] = {"Models on this machine": "models", "Models behind
 _OF_PROBE = "Options of "
 _NAMES = (*_TITLES.values(), "probe.NAME")
 # Key of a click context: the arguments of the command.
-ARGUMENTS = "kgprobe.arguments"
+ARGUMENTS = "kgprobe.base.arguments"
 _SECRETS = ("api_key", "key", "password", "secret", "token")
 
 
@@ -120,7 +120,7 @@ def _options_of(name: str, place: str) -> type:
 
 def _next_to_graph(arguments: Sequence[str]) -> Path | None:
     """Return the file in the folder of the graph; None if there is none, or the graph is a remote server."""
-    from kgprobe.servers.opening import folder_of
+    from kgprobe.graph.servers.opening import folder_of
 
     graph: str | None = None
     for argument, following in pairwise([*arguments, ""]):

@@ -8,6 +8,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.base.options import options_of
 from kgprobe.cli.commands import Choice, given_options, only_with
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
@@ -38,7 +39,6 @@ from kgprobe.cli.running import (
     require_api,
 )
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
-from kgprobe.options import options_of
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
 from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES

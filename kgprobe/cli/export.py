@@ -23,13 +23,13 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import render
 from kgprobe.cli.write_back import open_table_or_run
-from kgprobe.exports.retrieval_options import FORMATS, RetrievalOptions
-from kgprobe.exports.sft import SftOptions
+from kgprobe.labelling.exports.retrieval_options import FORMATS, RetrievalOptions
+from kgprobe.labelling.exports.sft import SftOptions
 
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from kgprobe.exports.retrieval import NotRetrieved
+    from kgprobe.labelling.exports.retrieval import NotRetrieved
 
 
 @click.group(cls=CommandGroup)
@@ -82,7 +82,7 @@ def retrieval(
     """  # noqa: D301
     from kgprobe.api import retrieval as api
     from kgprobe.api.writing_back import find_labels
-    from kgprobe.sanitize import counted
+    from kgprobe.base.sanitize import counted
 
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:
@@ -147,7 +147,7 @@ def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
     """  # noqa: D301
     from kgprobe.api.exporting import export_sft
     from kgprobe.api.stored import open_label_table
-    from kgprobe.progress import waiting
+    from kgprobe.base.progress import waiting
 
     labels = open_label_table(table)
     with open_graph(graph) as connection, waiting("Writing the training set"):

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.api.options import COMMUNITY_METHODS
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.sanitize import visible
 from kgprobe.cli.browser import browser, types
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.groups import CommandGroup
@@ -25,10 +27,8 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.rendering import console, render
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.sanitize import visible
-from kgprobe.servers.engine import LEAST_MEMORY
-from kgprobe.servers.engines import DEFAULT, ENGINES
+from kgprobe.graph.servers.engine import LEAST_MEMORY
+from kgprobe.graph.servers.engines import DEFAULT, ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgprobe.graph.client import Graph, Row
     from kgprobe.graph.copying import Copied
     from kgprobe.graph.queries import Query
-    from kgprobe.servers.server import Status
+    from kgprobe.graph.servers.server import Status
 
 # A name of a query or file: no blanks, brackets or quotation marks, or ending in .cypher. Statements never match.
 _NO_STATEMENT = re.compile(r"[^\s()\[\]{}'\"]+|[^\n]*\.cypher")
@@ -103,9 +103,9 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     kgprobe graph start
     kgprobe graph start --engine neo4j --graph ./neo4j --memory 4g
     """  # noqa: D301
-    from kgprobe.servers import leases
-    from kgprobe.servers.opening import folder_of
-    from kgprobe.servers.server import ServerOptions, status_of
+    from kgprobe.graph.servers import leases
+    from kgprobe.graph.servers.opening import folder_of
+    from kgprobe.graph.servers.server import ServerOptions, status_of
 
     folder = folder_of(graph)
     running, new = leases.start(folder, ServerOptions(engine, memory, port, http_port))
@@ -129,8 +129,8 @@ def stop(force: bool, graph: str | None) -> None:
     \b
     kgprobe graph stop
     """  # noqa: D301
-    from kgprobe.servers import leases
-    from kgprobe.servers.opening import folder_of
+    from kgprobe.graph.servers import leases
+    from kgprobe.graph.servers.opening import folder_of
 
     folder = folder_of(graph)
     stopped = leases.stop(folder, force)
@@ -151,9 +151,9 @@ def status(size: bool, graph: str | None, as_json: bool) -> None:
     kgprobe graph status --size --json
     """  # noqa: D301
     from kgprobe.api.graphs import describe_graph
-    from kgprobe.progress import waiting
-    from kgprobe.servers.opening import folder_of
-    from kgprobe.servers.server import status_of
+    from kgprobe.base.progress import waiting
+    from kgprobe.graph.servers.opening import folder_of
+    from kgprobe.graph.servers.server import status_of
 
     if size:
         with open_graph(graph) as connection:
@@ -204,10 +204,10 @@ def query(
     kgprobe graph query explore/around --param entity=France --json
     kgprobe graph query - < query.cypher
     """  # noqa: D301
+    from kgprobe.base.progress import waiting
     from kgprobe.graph.explore import resolve_parameters, why_empty
     from kgprobe.graph.parameters import complete_parameters, parse_parameters
     from kgprobe.graph.queries import QueryError, explore_names, get_query, parameters_in
-    from kgprobe.progress import waiting
 
     if as_json and form is not None:
         raise click.UsageError(f"--json and --format {form} exclude each other; name one of them.")
@@ -249,7 +249,7 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
     kgprobe graph path Q142 Q64 --max-facts 3 --json
     """  # noqa: D301
     from kgprobe.api.graphs import known_path
-    from kgprobe.progress import waiting
+    from kgprobe.base.progress import waiting
 
     with open_graph(graph) as connection:
         with waiting("Searching"):
@@ -283,7 +283,7 @@ def communities(
     kgprobe graph communities --run films --method components --sure --json
     """  # noqa: D301
     from kgprobe.api.graphs import find_ignorance
-    from kgprobe.progress import waiting
+    from kgprobe.base.progress import waiting
 
     with open_graph(graph) as connection:
         with waiting("Finding communities"):
@@ -339,7 +339,7 @@ def _find_query(statement: str) -> "Query":
 
 def _show_rows(columns: list[str], rows: "Iterable[Row]", form: str, limit: int | None) -> bool:
     """Print rows; return True if there are any."""
-    from kgprobe.report import rows as report
+    from kgprobe.results.rendering import rows as report
 
     out = sys.stdout
     if limit is None and form == "table":
@@ -414,8 +414,8 @@ def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> N
     kgprobe graph copy --output ./neo4j
     kgprobe graph copy --graph ./neo4j --output bolt://host:7687
     """  # noqa: D301
+    from kgprobe.base.progress import progress_bar
     from kgprobe.graph.copying import copy_graph
-    from kgprobe.progress import progress_bar
 
     with open_graph(graph) as source, _target(output, engine, source) as target:
         if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
@@ -430,8 +430,8 @@ def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> N
 def _target(output: str, engine: str | None, source: "Graph") -> "Graph":
     from kgprobe.graph.client import Graph
     from kgprobe.graph.endpoint import endpoint_of, is_address
-    from kgprobe.servers import opening
-    from kgprobe.servers.neo4j_engine import missing_download
+    from kgprobe.graph.servers import opening
+    from kgprobe.graph.servers.neo4j_engine import missing_download
 
     if is_address(output):
         if engine is not None:

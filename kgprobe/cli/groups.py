@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from kgprobe.errors import expected_one_of
+from kgprobe.base.errors import expected_one_of
 
 # Characters; longer than any first sentence, which click would otherwise cut at the end of a line.
 _WHOLE = 1_000

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import cloup
 
+from kgprobe.base.files import CONFIG_FILE
 from kgprobe.cli.config_file import ARGUMENTS, section_of, set_defaults_of_file
-from kgprobe.files import CONFIG_FILE
 
 # Lines of a screen, at this width.
 LINES = 45

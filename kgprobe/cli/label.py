@@ -7,6 +7,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.base.progress import waiting
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
@@ -23,10 +24,9 @@ from kgprobe.cli.options import (
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import counting_bar, measuring, open_asked, open_models, require_api
 from kgprobe.labelling.ways import LabelOptions
-from kgprobe.progress import waiting
 
 if TYPE_CHECKING:
-    from kgprobe.results.labels import Labels
+    from kgprobe.labelling.labels import Labels
 
 
 @cloup.command(cls=OneScreenCommand)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.sanitize import visible_lines
 from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
-from kgprobe.errors import KgprobeError
-from kgprobe.sanitize import visible_lines
 from kgprobe.sources.contract import LOADERS, Loader, ShownText, Source, open_source
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _load(
 ) -> "LoadReport":
     """Load a source in transactions or by an import, or only write the files of the import."""
     from kgprobe.graph.loading import load_source
-    from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
+    from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
 
     with _bars(source.name, "Converting" if bulk or bulk_files else "Loading") as on_progress:
         settings: dict[str, Any] = {"strict": strict, "on_problem": on_problem, "on_progress": on_progress}
@@ -209,7 +209,7 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], None]]:
     """Yield a function that shows progress: one bar each for reading, importing and completing."""
-    from kgprobe.progress import Bar, progress_bar
+    from kgprobe.base.progress import Bar, progress_bar
 
     completing = ("Completing", "entities")
     titles = {"importing": ("Importing", "%"), "indexing": completing, "completing": completing}

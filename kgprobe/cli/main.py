@@ -10,12 +10,12 @@ from typing import Any, TextIO
 
 import click
 
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import place_is_unusable, temporary_files
+from kgprobe.base.sanitize import visible_lines
+from kgprobe.base.version import __version__
 from kgprobe.cli.groups import NearestNameGroup
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import place_is_unusable, temporary_files
-from kgprobe.sanitize import visible_lines
-from kgprobe.servers.signals import ending_in_order
-from kgprobe.version import __version__
+from kgprobe.graph.servers.signals import ending_in_order
 
 # name -> (module:command, summary). With the summaries here, --help imports no module.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -99,7 +99,7 @@ class LazyGroup(NearestNameGroup):
             UsageError: an argument is invalid.
         """
         if temporary_files().is_dir():
-            from kgprobe.temporary import delete_left_folders
+            from kgprobe.base.temporary import delete_left_folders
 
             delete_left_folders()
         try:

@@ -14,14 +14,14 @@ import cloup
 
 from kgprobe.api.kind_names import RUN
 from kgprobe.api.options import ReversingOptions
-from kgprobe.arguments import folder_name
+from kgprobe.base.arguments import folder_name
+from kgprobe.base.dates import as_of_day, today
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.options import make_options
 from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.help import RareOption
-from kgprobe.dates import as_of_day, today
-from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.options import make_options
 from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def open_graph(graph: str | None, *, new: bool = False) -> "Graph":
     Raises:
         UnknownNameError: there is no graph in the folder.
     """
-    from kgprobe.servers import opening
+    from kgprobe.graph.servers import opening
 
     if not new:
         opening.check_exists(graph)
@@ -354,7 +354,7 @@ def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]
 def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
     """Open the inverse graph of a graph; print progress and notes on stderr."""
     from kgprobe.api.graphs import reverse_graph
-    from kgprobe.progress import waiting
+    from kgprobe.base.progress import waiting
 
     with open_graph(graph) as connection, waiting("Reversing the graph") as wait:
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.sanitize import visible_lines
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import debug_option, graph_option, json_option
 from kgprobe.cli.rendering import render, show_notes, show_tables
-from kgprobe.errors import KgprobeError
 from kgprobe.papers.tables import filled, table_named
-from kgprobe.sanitize import visible_lines
 
 if TYPE_CHECKING:
+    from kgprobe.papers.results import PaperContents, PaperTable
     from kgprobe.papers.tables import PaperEntry
-    from kgprobe.results.papers import PaperContents, PaperTable
 
 # File descriptor: with --json, stdout is for the object alone.
 _STDERR = 2

@@ -8,6 +8,8 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import counted
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
@@ -27,8 +29,6 @@ from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import reason_notes, show_finding, show_notes
 from kgprobe.cli.running import exit_without_answers, measuring, open_asked, open_models, report_end, require_api
 from kgprobe.probes.register import PROBES, ProbeKind
-from kgprobe.progress import waiting
-from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from kgprobe.base.tables import Table
     from kgprobe.results.finding import Finding
     from kgprobe.results.result import Result
-    from kgprobe.tables import Table
 
 # Width of a pipe or a file, in characters.
 _UNCUT = 100_000
@@ -45,7 +45,7 @@ def render(
     lined: bool = True,
 ) -> None:
     """Print a result: one JSON object, or its tables, its summary and the address of its page."""
-    from kgprobe.sanitize import visible_lines
+    from kgprobe.base.sanitize import visible_lines
 
     show_notes(result.notes)
     if as_json:
@@ -77,7 +77,7 @@ def render_rows(result: "Result", as_json: bool) -> None:
 
 def print_rows(rows: "Sequence[dict[str, Any]]") -> None:
     """Print rows with the same keys as a table."""
-    from kgprobe.report.rows import table
+    from kgprobe.results.rendering.rows import table
 
     screen = console()
     screen.print(table(list(rows[0]), rows, len(rows), screen.width)[0])
@@ -85,7 +85,7 @@ def print_rows(rows: "Sequence[dict[str, Any]]") -> None:
 
 def show_notes(notes: "Sequence[str]") -> None:
     """Print notes on stderr, the first :data:`SHOWN_NOTES` of them."""
-    from kgprobe.sanitize import visible
+    from kgprobe.base.sanitize import visible
 
     for note in notes[:SHOWN_NOTES]:
         click.echo(visible(in_flags(note)), err=True)
@@ -95,7 +95,7 @@ def show_notes(notes: "Sequence[str]") -> None:
 
 def show_tables(tables: "Sequence[Table]", keys: Collection[str] | None = None, *, lined: bool = True) -> None:
     """Print tables, all or those with one of these keys, with lines around their rows or without."""
-    from kgprobe.report.tables import lined_table, rich_table
+    from kgprobe.results.rendering.tables import lined_table, rich_table
 
     screen = console()
     for table in tables:
@@ -107,7 +107,7 @@ def show_finding(finding: "Finding", page: Path, full: bool) -> None:
     """Print a finding in some lines, the last of them its page; with ``full``, all tables before."""
     from rich.text import Text
 
-    from kgprobe.sanitize import visible
+    from kgprobe.base.sanitize import visible
 
     screen = console()
     if full:
@@ -124,7 +124,7 @@ def show_finding(finding: "Finding", page: Path, full: bool) -> None:
 
 def reason_notes(unaskable: Mapping[str, int], unanswered: Mapping[str, int]) -> list[str]:
     """Return why facts were not asked, and why questions got no answers; counts by reason."""
-    from kgprobe.report.tables import reasons_note
+    from kgprobe.results.rendering.tables import reasons_note
 
     titled = ((unaskable, "Not askable"), (unanswered, "No answer came"))
     return [reasons_note(reasons, title) for reasons, title in titled if reasons]

@@ -10,6 +10,8 @@ import cloup
 import msgspec
 
 from kgprobe.api.kind_names import MEASUREMENT, RUN
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import visible
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
@@ -25,8 +27,6 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.rendering import open_in_browser, render
-from kgprobe.progress import waiting
-from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

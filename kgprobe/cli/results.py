@@ -10,6 +10,9 @@ import cloup
 from click.core import ParameterSource
 
 from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import visible
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
@@ -23,9 +26,6 @@ from kgprobe.cli.options import (
     year_relation_option,
 )
 from kgprobe.cli.rendering import console, open_in_browser, render, render_rows, show_notes, show_tables
-from kgprobe.errors import KgprobeError, UnknownNameError
-from kgprobe.progress import waiting
-from kgprobe.sanitize import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ def _print_listed(row: "ListedResult") -> None:
 @contextmanager
 def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
     """Open the graph of ``--graph``, or the default graph if that starts no server; else yield None."""
-    from kgprobe.servers.opening import is_running
+    from kgprobe.graph.servers.opening import is_running
 
     is_given = _is_graph_given()
     if not is_given and not is_running(graph):
@@ -296,7 +296,7 @@ def _found(
         UnknownNameError: no such result, also not among the runs of the graph.
     """
     from kgprobe.api.stored import find, graph_folder, needs_graph, newest
-    from kgprobe.servers.opening import check_exists
+    from kgprobe.graph.servers.opening import check_exists
 
     kinds = [] if kind is None else [kind]
     entries: list[Found] = []
@@ -341,8 +341,8 @@ def _show_one(
     from kgprobe.cli.probe import show as show_measurement
     from kgprobe.cli.rounds import print_run
     from kgprobe.judge.files import Judge
+    from kgprobe.labelling.labels import Labels
     from kgprobe.results.judge import JudgeSettings
-    from kgprobe.results.labels import Labels
     from kgprobe.results.measurement import Measurement, Run
     from kgprobe.results.opened_files import OpenedFiles
 
@@ -408,8 +408,8 @@ def _list_facts(
 
 def _write_csv(frame: Any, path: Path) -> None:
     """Write rows as CSV for spreadsheets, replacing a file."""
-    from kgprobe.files import replacing
-    from kgprobe.sanitize import spreadsheet_cell
+    from kgprobe.base.files import replacing
+    from kgprobe.base.sanitize import spreadsheet_cell
 
     with replacing(path) as unfinished:
         frame.map(spreadsheet_cell).to_csv(unfinished, index=False)

@@ -8,6 +8,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.base.progress import waiting
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.browser import watch_in_browser
 from kgprobe.cli.commands import Choice, ShareType, given_options
@@ -40,7 +41,6 @@ from kgprobe.cli.rendering import render, show_finding, show_tables
 from kgprobe.cli.running import exit_without_answers, open_asked, open_models, report_end, running, view_bars
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
-from kgprobe.progress import waiting
 from kgprobe.running.plan import RoundsOptions
 
 if TYPE_CHECKING:
@@ -463,7 +463,7 @@ def demo(graph: str | None, full: bool, as_json: bool, **options: Any) -> None:
     kgprobe demo --graph bolt://host:7687
     """  # noqa: D301
     from kgprobe.api.demo import run_demo
-    from kgprobe.files import DEMO, demo_folder
+    from kgprobe.base.files import DEMO, demo_folder
 
     def say(message: str) -> None:
         click.echo(in_flags(message), err=True)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.base.options import make_options
+from kgprobe.base.progress import Bar, print_message, progress_bar, waiting
 from kgprobe.cli.options import is_explained, local_given, ray_given
 from kgprobe.models.spec_forms import is_api
-from kgprobe.options import make_options
-from kgprobe.progress import Bar, print_message, progress_bar, waiting
 
 if TYPE_CHECKING:
     from kgprobe.models.model import Model, Models

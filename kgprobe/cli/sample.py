@@ -8,6 +8,9 @@ from typing import Any
 import click
 import cloup
 
+from kgprobe.base.options import option, options_of
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import counted, visible, visible_lines
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
@@ -25,13 +28,10 @@ from kgprobe.cli.options import (
 from kgprobe.cli.rendering import render, render_rows
 from kgprobe.cli.running import open_asked, open_models
 from kgprobe.labelling.control_options import ControlOptions
-from kgprobe.options import option, options_of
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.options import QuestionOptions
 from kgprobe.probes.statements.options import NegativeOptions
-from kgprobe.progress import waiting
 from kgprobe.sampling.drawing import DrawOptions
-from kgprobe.sanitize import counted, visible, visible_lines
 
 
 @dataclass(frozen=True, slots=True)

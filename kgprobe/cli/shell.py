@@ -9,15 +9,15 @@ from typing import Any
 
 from rich.console import Console
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import home
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import home
+from kgprobe.base.progress import waiting
 from kgprobe.graph.client import Graph
 from kgprobe.graph.explore import resolve_parameters, why_empty
 from kgprobe.graph.parameters import complete_parameters, parse_assignment
 from kgprobe.graph.queries import explore_names, find_query, parameters_in, split_statements
 from kgprobe.graph.rows import cell
-from kgprobe.progress import waiting
-from kgprobe.report.rows import table
+from kgprobe.results.rendering.rows import table
 
 # Maximum number of rows of a table; for programs there is `kgprobe graph query --json`.
 ROWS_SHOWN = 200

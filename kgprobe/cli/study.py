@@ -12,7 +12,9 @@ import cloup
 import msgspec
 
 from kgprobe.api.options import ApiLimits
-from kgprobe.baselines.options import MeasuresOptions
+from kgprobe.base.progress import waiting
+from kgprobe.base.sanitize import visible
+from kgprobe.base.tables import Table
 from kgprobe.cli.commands import decorated_by, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
@@ -32,10 +34,8 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import console, show_notes
 from kgprobe.cli.running import measuring, open_asked, open_models, watched
-from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.progress import waiting
-from kgprobe.sanitize import visible
-from kgprobe.studies.options import (
+from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
@@ -45,12 +45,12 @@ from kgprobe.studies.options import (
     TemplatesOptions,
     VerbalizationsOptions,
 )
-from kgprobe.tables import Table
+from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.verbalize.error_kinds import ERROR_KINDS
 
 if TYPE_CHECKING:
     from kgprobe.models.model import Model
-    from kgprobe.studies.study import Study
+    from kgprobe.papers.studies.study import Study
 
 _ROBUSTNESS_HELP = """Measure the robustness of measures: τ between flawed and corrected sentences.
 
@@ -317,7 +317,7 @@ def show(result: "Study", as_json: bool, full: bool) -> None:
         }
         click.echo(msgspec.json.encode(content))
         return
-    from kgprobe.report.tables import notes_of, rich_table
+    from kgprobe.results.rendering.tables import notes_of, rich_table
 
     (verdict,) = notes_of([result.verdict])
     verdict.stylize("bold")

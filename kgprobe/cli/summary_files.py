@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 import cloup
 
+from kgprobe.base.files import make_folder, replacing
 from kgprobe.cli.commands import decorated_by
-from kgprobe.files import make_folder, replacing
 
 if TYPE_CHECKING:
     from kgprobe.results.result import StoredComparison
@@ -43,8 +43,8 @@ def write_summary_files(
     Raises:
         KgprobeError: a file cannot be written.
     """
-    from kgprobe.report.junit import junit_xml
-    from kgprobe.report.markdown import markdown_summary
+    from kgprobe.results.rendering.junit import junit_xml
+    from kgprobe.results.rendering.markdown import markdown_summary
 
     texts: dict[Path, str] = {}
     if junit is not None:

@@ -9,6 +9,7 @@ import click
 import cloup
 
 from kgprobe.api.options import ApiLimits
+from kgprobe.base.errors import KgprobeError
 from kgprobe.cli.commands import Choice, given_options, only_with
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
@@ -25,7 +26,6 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import render, render_rows, show_notes
 from kgprobe.cli.running import counting_bar, open_asked, open_models
-from kgprobe.errors import KgprobeError
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph

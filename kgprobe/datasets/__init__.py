@@ -8,7 +8,7 @@ model, :mod:`.harness` exports the same prompts to lm-evaluation-harness.
 
 from dataclasses import dataclass
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 
 # File formats of rows.
 FORMATS = ("parquet", "jsonl")

@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import share_counter
 from kgprobe.datasets import templates
 from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, DatasetFolder
 from kgprobe.datasets.templates import cloze_templates
-from kgprobe.errors import KgprobeError
 from kgprobe.models.generating.generator import Generator, Request
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.contract import TextScorer
@@ -41,7 +42,6 @@ from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.generation.probe import ObjectNames, continuation_request, outcome_of_text, reason_unfindable
 from kgprobe.probes.known_names import related_names
 from kgprobe.probes.outcome import Outcome
-from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey, seeded_number

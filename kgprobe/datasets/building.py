@@ -16,17 +16,17 @@ from typing import Annotated
 
 import numpy as np
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import OnProgress
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, row_of, written_rows
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import column_by
 from kgprobe.probes.examples.items import ChoiceItem, draw_choices
-from kgprobe.progress import OnProgress
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.sampling.question_negatives import Negatives
-from kgprobe.tables import Heading, ResultRow
 from kgprobe.verbalize.askable_relations import askable_relations
 
 # Facts per batch when drawing alternatives.

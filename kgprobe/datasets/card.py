@@ -7,11 +7,11 @@ from dataclasses import asdict
 
 import msgspec
 
+from kgprobe.base.version import __version__
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.building import RelationCounts
 from kgprobe.datasets.folder import SPLITS
 from kgprobe.datasets.importing import ImportedRows
-from kgprobe.version import __version__
 
 # Size categories of the Hugging Face Hub, with their upper bounds (exclusive).
 _BOUNDS = (10**3, 10**4, 10**5, 10**6, 10**7)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import pandas as pd
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.datasets.folder import SPLITS, DatasetFolder
-from kgprobe.errors import KgprobeError
-from kgprobe.tables import Heading, ResultRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.datasets import FORMATS
-from kgprobe.errors import ArgumentError, KgprobeError
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey

@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON, read_json
+from kgprobe.base.progress import OnProgress
 from kgprobe.datasets.folder import SPLITS, TEST, TRAIN, ChoiceRow, row_of, written_rows
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import UNREADABLE_JSON, read_json
 from kgprobe.probes.examples.items import ChoiceItem
-from kgprobe.progress import OnProgress
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative

@@ -7,7 +7,7 @@ A line of the file is a relation with its templates, as in every file of relatio
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from kgprobe.records import Rejected, Relation
+from kgprobe.base.records import Rejected, Relation
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.templates.file import read_relations, relation_line
 from kgprobe.verbalize.templates.generic import generic_relation

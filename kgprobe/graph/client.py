@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, Session
 from neo4j.exceptions import ConstraintError, Neo4jError
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.driver import MESSAGE_BYTES, answers, encoded_bytes, explained, make_driver, showing_the_place
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.explore import resolve_parameters, why_empty
@@ -52,7 +52,7 @@ class Transaction:
 
 
 class Graph:
-    """A connection to a graph, from :func:`~kgprobe.servers.opening.open_graph`.
+    """A connection to a graph, from :func:`~kgprobe.graph.servers.opening.open_graph`.
 
     >>> graph.query("explore/relations")[0]["label"]
     'shares border with'

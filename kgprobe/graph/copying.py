@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction, apply_schema
 from kgprobe.graph.driver import batches, encoded_bytes
 from kgprobe.graph.state import Digest, digest_of, graph_state, stored_nodes, stored_relationships

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from kgprobe.base.records import Fact
 from kgprobe.graph.client import Row, Transaction
-from kgprobe.records import Fact
 
 # Types per statement: an entity may have hundreds of thousands, and an engine holds a statement's changes in memory.
 TYPES_AT_ONCE = 10_000

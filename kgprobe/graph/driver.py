@@ -15,8 +15,8 @@ from neo4j import Driver, GraphDatabase
 from neo4j import exceptions as bolt
 from rich.cells import cell_len
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import disk_is_full
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import disk_is_full
 from kgprobe.graph.endpoint import Endpoint
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import home
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import home
 
 # A password may contain any characters, also @; the scheme may be mistyped.
 _CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+.*@(?P<host>.*)", re.DOTALL)

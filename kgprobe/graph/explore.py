@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
 from kgprobe.graph.queries import Query
 from kgprobe.graph.reading import Reader
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, no_rounds, run_in_view, runs_with_rounds
-from kgprobe.sanitize import counted
 
 # Engine and replacement of a query whose answer would be wrong on the embedded engine.
 _ONLY_NEO4J = re.compile(r"^Only for Neo4j; (.*)$", re.MULTILINE)

@@ -15,7 +15,8 @@ from datetime import datetime, timezone
 from functools import partial
 from itertools import islice
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Placed, Rejected
 from kgprobe.graph.client import Graph, Transaction, apply_schema
 from kgprobe.graph.derive import rows_by_subject
 from kgprobe.graph.record_batches import (
@@ -32,7 +33,6 @@ from kgprobe.graph.record_batches import (
 )
 from kgprobe.graph.rows import column_by
 from kgprobe.graph.write import WrittenBatch, write_entities, write_facts, write_relations
-from kgprobe.records import Placed, Rejected
 from kgprobe.sources.contract import Source, folded_by
 
 # A batch has tens of thousands of objects without reference cycles. At Python's default frequency, garbage collection

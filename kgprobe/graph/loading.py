@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.bulk.bulk_files import BulkCounts
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import LoadCounts
 from kgprobe.graph.ingest import load as ingest
-from kgprobe.sanitize import counted
 from kgprobe.sources.contract import ReadsGraph, Source, not_loaded_of
 
 # Messages about skipped records in a report; callers get each of them through ``on_problem``.

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Fact
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.driver import batches, encoded_bytes
-from kgprobe.records import Fact
 
 # Relationships or nodes written in one transaction.
 AT_ONCE = 2_000

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.reading import Reader
 from kgprobe.graph.rows import column_by
-from kgprobe.sanitize import counted
 from kgprobe.sources.values import plain_name
 
 _SIMILAR = 1_000

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError, UnknownNameError, expected_one_of
+from kgprobe.base.errors import KgprobeError, UnknownNameError, expected_one_of
 
 # Deepest nesting of brackets. With thousands, a parser's stack overflows: Neo4j answers after two minutes.
 _DEEPEST = 200

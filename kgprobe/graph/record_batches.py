@@ -12,12 +12,12 @@ from itertools import chain
 from operator import attrgetter, ne
 from typing import NamedTuple, TypeVar
 
-from kgprobe.dates import UNKNOWN, calendar_date, first_day, last_day
+from kgprobe.base.dates import UNKNOWN, calendar_date, first_day, last_day
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Row
 from kgprobe.graph.derive import Additions, additions_of
 from kgprobe.graph.driver import MESSAGE_BYTES, encoded_bytes
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.sanitize import visible
 from kgprobe.sources.contract import Source
 from kgprobe.sources.values import plain_name
 

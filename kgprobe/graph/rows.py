@@ -8,7 +8,7 @@ from neo4j.graph import Node, Path, Relationship
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-from kgprobe.sanitize import visible
+from kgprobe.base.sanitize import visible
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.reading import Reader
 
 NO_RUN = "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one."

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.twins import twin_types
-from kgprobe.sanitize import counted
 
 
 def graph_state(graph: Graph) -> str:

@@ -7,13 +7,13 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.arguments import several, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.arguments import several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.runs import FactBelief, find_run, read_beliefs
-from kgprobe.records import Entity, Fact
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -108,9 +108,9 @@ class Subgraph:
         [('Q142', 'Q90', 'capital')]
 
         Nodes are entity ids, and keys of edges are fact ids. Attributes are the fields of
-        :class:`~kgprobe.records.Entity` and :class:`~kgprobe.records.Fact`, and ``relation_label``; on edges also those
-        of :class:`~kgprobe.graph.runs.FactBelief`, if the run has a belief. Attributes that are None are left
-        out. Attributes of the graph are ``run`` and ``note``, which is :attr:`note`.
+        :class:`~kgprobe.base.records.Entity` and :class:`~kgprobe.base.records.Fact`, and ``relation_label``; on edges
+        also those of :class:`~kgprobe.graph.runs.FactBelief`, if the run has a belief. Attributes that are None are
+        left out. Attributes of the graph are ``run`` and ``note``, which is :attr:`note`.
         """
         import networkx as nx
 

@@ -12,13 +12,13 @@ from functools import partial
 from itertools import chain, islice
 from itertools import count as numbers
 
-from kgprobe.arguments import check_choice, whole_number
-from kgprobe.errors import KgprobeError
+from kgprobe.base.arguments import check_choice, whole_number
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.derive import rows_by_subject
 from kgprobe.graph.state import PAINTED
 from kgprobe.graph.twins import twin_types, write_twins
-from kgprobe.progress import OnProgress, no_progress
 
 TYPED = ("entities", "relations")
 # Labels and relationship types that kgprobe writes; others of its labels begin with Kgprobe.
@@ -56,7 +56,7 @@ def add_types(
 
     >>> kgprobe.add_types(graph, "relations")
     Traceback (most recent call last):
-    kgprobe.errors.KgprobeError: Labels and twins need a graph on Neo4j; ...
+    kgprobe.base.errors.KgprobeError: Labels and twins need a graph on Neo4j; ...
 
     A twin is a relationship parallel to a fact: its type is the relation, such as ``CAPITAL``, and its properties are
     those of the fact, whose id it has as ``fact``. Loads, rounds and changes of the view update twins with their

@@ -8,8 +8,8 @@ graph.
 
 from dataclasses import dataclass
 
+from kgprobe.base.options import option
 from kgprobe.models.on_ray import RayOptions
-from kgprobe.options import option
 from kgprobe.sampling.statement_negatives import REPLACED
 
 # Kinds of classifiers, or the one with the lower log loss in cross-validation.

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from os.path import commonprefix
 from typing import Any
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import home
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import home
 from kgprobe.judge.files import FILE, Judge, load_judge
 from kgprobe.judge.labels import TrueFalseLabels
 from kgprobe.models.spec_forms import is_api

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from kgprobe.errors import ArgumentError
-from kgprobe.files import home
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.files import home
 from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, WholeGraph
 from kgprobe.judge.judged_facts import JudgedGraphConfig
 from kgprobe.judge.labels import TrueFalseLabels, labelled_statements, read_labels, set_aside

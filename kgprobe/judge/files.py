@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import replacing
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import replacing
 from kgprobe.judge.classifiers import KINDS, Classifier
 from kgprobe.judge.prompts import StatePrompt
 

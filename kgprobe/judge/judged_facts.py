@@ -12,8 +12,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import read_json, replacing
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import read_json, replacing
 from kgprobe.running.judged_shards import shard_path
 from kgprobe.running.settings import CONFIG
 

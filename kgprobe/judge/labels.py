@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, UNKNOWN

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.judge.whole_graph import JudgingPlan, PreparedJudging
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks

@@ -15,7 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError, how_to_install
+from kgprobe.base.errors import KgprobeError, how_to_install
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.prompts import StatePrompt, tokenized_answers
 from kgprobe.models.scoring.batching import compute_if_it_fits
@@ -24,7 +25,6 @@ from kgprobe.models.scoring.forward import embedded, in_eval_mode
 from kgprobe.models.scoring.projection import VocabularyProjection, find_projection
 from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode
 from kgprobe.probes.confidence import normalized
-from kgprobe.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring.tokens import CHAT, TokenizedPrompt, chat_text, chat_tokens, common_prefix
 from kgprobe.probes.confidence import normalized
 from kgprobe.probes.true_false.options import STATEMENT

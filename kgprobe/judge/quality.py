@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from kgprobe.base.intervals import Mean, Share
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.stats.proportions import Mean, Share, share
-from kgprobe.tables import Heading, ResultRow
+from kgprobe.stats.proportions import share
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import Classifier, Doubles, Floats, Integers, fit_linear_probe, fit_network
 from kgprobe.judge.files import Judge
@@ -22,7 +23,6 @@ from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word
 from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, quality_of
 from kgprobe.models.states.reader import StateReader, layer_count
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.progress import OnProgress, no_progress
 from kgprobe.running.settings import versions
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.state import graph_state
@@ -28,7 +29,6 @@ from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.models.states.reader import StateReader
 from kgprobe.probes.statements.items import StatementWords, statement_relations
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
-from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.judged_shards import JudgedShards, Shards, ShardShare, judge_shards, shards_of
 from kgprobe.running.settings import versions

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.labelling.answers import WayAnswers
 from kgprobe.labelling.classes import NO_ANSWERS, Counts, profile_class, slick_class
 from kgprobe.labelling.prediction import Predictions
 from kgprobe.labelling.table import ASKED, PREDICTED, LabelledFact
 from kgprobe.labelling.ways import DIRECT, RECALL, RECOGNITION, SAMPLED, THINKING
-from kgprobe.progress import OnProgress, no_progress
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 
 # Facts that are Python objects at a time.

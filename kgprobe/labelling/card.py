@@ -8,12 +8,12 @@ import json
 import msgspec
 import pyarrow.parquet as pq
 
+from kgprobe.base.files import replacing
+from kgprobe.base.sanitize import counted
+from kgprobe.base.version import __version__
 from kgprobe.datasets.card import plain, size_category
-from kgprobe.files import replacing
 from kgprobe.labelling.table import BASES, FACTS, SCHEMES, LabelTable
 from kgprobe.models.spec_forms import model_name
-from kgprobe.sanitize import counted
-from kgprobe.version import __version__
 
 CARD = "README.md"
 

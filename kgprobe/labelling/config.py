@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.state import state_uid
 from kgprobe.running.settings import CONFIG, WRITTEN, digest_of, read_config
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.state import state_difference
 from kgprobe.judge.judged_facts import read_judged_graph, stream_judged_facts
 from kgprobe.probes.statements.metrics import TRUE

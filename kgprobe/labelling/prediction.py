@@ -13,12 +13,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.effects import Effects
 from kgprobe.beliefs.hierarchical_model import MAX_DEGREE, HierarchicalModel, beta_parameters
 from kgprobe.beliefs.summary import BeliefWord, belief_words
 from kgprobe.labelling.answers import WayAnswers
-from kgprobe.progress import OnProgress, no_progress
 from kgprobe.running.learning import HierarchicalBeliefs
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.lists import places_among

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from kgprobe.errors import ArgumentError
-from kgprobe.files import replacing
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.files import replacing
 
 TAUGHT, HELD_OUT = "taught", "held out"
 # Rings of controls, from near to far.

@@ -14,13 +14,14 @@ from statistics import fmean
 import msgspec
 from scipy.stats import binom
 
-from kgprobe.files import read_json
+from kgprobe.base.files import read_json
+from kgprobe.base.intervals import Share
 from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts
 from kgprobe.labelling.config import REMEDY
 from kgprobe.labelling.prediction import Calibration
 from kgprobe.labelling.table import PROFILE, SLICK, STATISTICS
-from kgprobe.stats.proportions import Share, mean_share
+from kgprobe.stats.proportions import mean_share
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import make_folder, replacing, sha256_of
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import make_folder, replacing, sha256_of
 from kgprobe.labelling.config import LABEL_TABLE, REMEDY, Written, read_label_config
 from kgprobe.probes.recall.classes import CLASSES
 from kgprobe.running.settings import WRITTEN, claim, digest_of, write_config
-from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, ResultRow
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,15 +15,15 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import UNREADABLE_JSON
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON
+from kgprobe.base.sanitize import counted, visible
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entities_called
 from kgprobe.labelling.neighbourhood import Neighbourhood, blocks
 from kgprobe.labelling.roles import HELD_OUT, TAUGHT, read_roles
 from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.sampling.selection import Listed, list_facts
-from kgprobe.sanitize import counted, visible
 
 # Words of the longest name that is looked for.
 _LONGEST_NAME = 6

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgprobe.errors import ArgumentError
-from kgprobe.options import option
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.options import option
 from kgprobe.probes.register import PROBES, ProbeKind
 
 DISTRACTORS, EXAMPLES, GENERATION, QUESTIONS = "distractors", "examples", "generation", "questions"

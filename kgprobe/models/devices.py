@@ -8,7 +8,7 @@ them, and log-probabilities are computed on that of the output layer.
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.errors import ArgumentError, KgprobeError, first_line, how_to_install
+from kgprobe.base.errors import ArgumentError, KgprobeError, first_line, how_to_install
 
 if TYPE_CHECKING:
     import torch

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.arguments import whole_number
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.arguments import whole_number
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.api.spending import MOST_REQUESTS, Spending
 from kgprobe.models.on_ray.workers import WorkerModel, Workers
 from kgprobe.models.spec import load_scoring_model, load_tokenizer, wrap_scorer

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kgprobe.errors import KgprobeError, first_line
+from kgprobe.base.errors import KgprobeError, first_line
 from kgprobe.models.demo import demo_model_folder, demo_revision
 from kgprobe.models.spec_forms import (
     ADAPTER_CONFIG,

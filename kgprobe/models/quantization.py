@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from kgprobe.errors import KgprobeError, how_to_install
+from kgprobe.base.errors import KgprobeError, how_to_install
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from kgprobe.arguments import check_choice
-from kgprobe.errors import ArgumentError, KgprobeError, first_line
+from kgprobe.base.arguments import check_choice
+from kgprobe.base.errors import ArgumentError, KgprobeError, first_line
+from kgprobe.base.sanitize import counted
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
 from kgprobe.models.model_files import ModelFiles, find_model_files, remedy_of_files, whole_digest
 from kgprobe.models.spec_forms import DTYPES, check_local, is_vllm
 from kgprobe.models.vllm_engine.options import parse_spec
-from kgprobe.sanitize import counted
 
 if TYPE_CHECKING:
     import torch

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgprobe.arguments import refuse_half_characters
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.arguments import refuse_half_characters
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.options import option
 from kgprobe.models.vllm_engine.options import PREFIX as VLLM
 from kgprobe.models.vllm_engine.options import parse_spec
-from kgprobe.options import option
 
 # Specs of models with weights, for messages.
 SPECS = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
 from kgprobe.papers.tables import PAPERS, paper_named
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kgprobe.errors import UnknownNameError, expected_one_of
+from kgprobe.base.errors import UnknownNameError, expected_one_of
 
 # Kinds of tables and figures that an experiment makes; the others are definitions, examples and illustrations.
 WITH_RESULTS = frozenset({"result", "data"})

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from kgprobe.dates import first_day
+from kgprobe.base.dates import first_day
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.sampling.facts import AskedFact

@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.intervals import Share
+from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.stats.proportions import share
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from kgprobe.base.intervals import Share
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.proportions import Share, against_guessing
+from kgprobe.stats.proportions import against_guessing
 
 if TYPE_CHECKING:
-    from kgprobe.tables import Table
+    from kgprobe.base.tables import Table
 
 
 # Maximum characters of a text in a table.

@@ -12,8 +12,8 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
-from kgprobe.options import make_options
-from kgprobe.plugins import Register
+from kgprobe.base.options import make_options
+from kgprobe.base.plugins import Register
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -63,7 +63,7 @@ class ProbeKind:
         name: name of the entry point and of the command.
         summary: its question about a model, one sentence with a capital.
         details: further help of its command; may be empty.
-        options: a frozen dataclass of :func:`kgprobe.options.option` fields.
+        options: a frozen dataclass of :func:`kgprobe.base.options.option` fields.
         evidence: returns the struct of its evidence, from which results, values, alternatives and exports follow.
         make: makes the probe from context and options.
         leads: the name in the evidence's ``values`` that leads a comparison; empty for the win rate.

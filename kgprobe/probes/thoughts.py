@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import share_of
-from kgprobe.tables import Table
 
 
 def thought_tables(tokens: Sequence[int], cut: int, described: Mapping[str, Any]) -> Iterator[Table]:

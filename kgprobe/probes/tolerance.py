@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 
 
 def tolerance_option() -> Any:

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.base.sanitize import counted
 from kgprobe.beliefs.register import caveat_of
 from kgprobe.graph.client import Row
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.register import PROBES
-from kgprobe.sanitize import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from kgprobe.dates import year_of
+from kgprobe.base.dates import year_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.probes.examples.evidence import PromptEvidence

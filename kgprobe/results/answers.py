@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import msgspec
 import pandas as pd
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.state import state_difference
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.collected import read_relation_names
 from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
 from kgprobe.running.shared_facts import AnsweredFacts, labels_of, read_answers
-from kgprobe.sanitize import counted
 
 Stored: TypeAlias = Run | Measurement
 

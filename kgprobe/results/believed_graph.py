@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.base.intervals import Percent
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.corrected_rates import CorrectedRates
 from kgprobe.beliefs.graph_rates import ENOUGH
 from kgprobe.beliefs.register import LEARNERS
@@ -22,8 +24,6 @@ from kgprobe.running.frame import open_frame
 from kgprobe.running.learning import open_learning, parts_of
 from kgprobe.running.runs import run_folder
 from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns
-from kgprobe.stats.proportions import Percent
-from kgprobe.tables import Heading, ResultRow
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+from kgprobe.base.intervals import Percent
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.results.result import OldResult
-from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Percent
-from kgprobe.tables import Heading, ResultRow
 
 _COLUMN = ", ".join
 

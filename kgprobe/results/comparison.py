@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Mean, Percent, Points
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.summary import BeliefWord, belief_words
-from kgprobe.errors import KgprobeError
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
-from kgprobe.report.packed_facts import ResultFacts, pack_facts
-from kgprobe.report.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
 from kgprobe.results.answers import (
     Stored,
     change_note,
@@ -41,6 +42,8 @@ from kgprobe.results.over_relations import (
     single_models,
     without_nan,
 )
+from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
+from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
 from kgprobe.results.result import StoredComparison, change_in_words, points
 from kgprobe.running.paired_facts import OneWayFact
 from kgprobe.running.settings import note_of_dates
@@ -53,10 +56,7 @@ from kgprobe.running.shared_facts import (
     find_shared_facts,
     labels_of,
 )
-from kgprobe.sanitize import counted
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
-from kgprobe.stats.proportions import Mean, Percent, Points
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
 
 if TYPE_CHECKING:
     import pandas as pd

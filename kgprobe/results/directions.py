@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kgprobe.base.tables import ResultRow, Table, row_table
 from kgprobe.results.result import SHOWN_FACTS
 from kgprobe.running.paired_facts import DirectionCounts, OneWayFact, count_directions, one_way_facts
 from kgprobe.running.shared_facts import AnsweredFacts, SharedFacts
-from kgprobe.tables import ResultRow, Table, row_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.intervals import Share
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, Names, ResultRow, Table, row_table
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.errors import UnknownNameError
 from kgprobe.graph.names import entity_ids
 from kgprobe.graph.rows import column_by
 from kgprobe.results.finding import by_certainty
 from kgprobe.results.result import OldResult
-from kgprobe.sanitize import counted
 from kgprobe.sources.values import plain_name
-from kgprobe.stats.proportions import Share
-from kgprobe.tables import Heading, Names, ResultRow, Table, row_table
 
 if TYPE_CHECKING:
     import pandas as pd

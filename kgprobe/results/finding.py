@@ -14,10 +14,13 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Share
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, flat_row, row_dicts
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.summary import BeliefWord, summarize
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.about import About
@@ -31,9 +34,7 @@ from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
-from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import CONFIDENCE, Share, against_guessing, more_than_half
-from kgprobe.tables import Heading, ResultRow, Table, flat_row, row_dicts
+from kgprobe.stats.proportions import CONFIDENCE, against_guessing, more_than_half
 
 # Columns of the table of asked facts, and of their questions.
 FACT_COLUMNS = (

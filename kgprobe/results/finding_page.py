@@ -9,22 +9,23 @@ from typing import Annotated, Any
 import msgspec
 import pandas as pd
 
+from kgprobe.base.dates import day_text
+from kgprobe.base.intervals import Share, percent_text
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, flat_row, row_dicts, row_table
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import ENOUGH
 from kgprobe.beliefs.group_rates import Grouping, GroupRates
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.dates import day_text
-from kgprobe.report.dotted_map import dotted_map
-from kgprobe.report.packed_facts import ResultFacts, pack_facts
-from kgprobe.report.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
 from kgprobe.results.finding import FACT_COLUMNS, Finding, unknown_count
 from kgprobe.results.ranked_relations import RankedRelations, rate_of
+from kgprobe.results.rendering.dotted_map import dotted_map
+from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
+from kgprobe.results.rendering.page import RESULT_SCRIPTS, Card, Section, table_section, write_page
 from kgprobe.results.result import write_result_files
 from kgprobe.running.measurement import NO_DATE
 from kgprobe.sampling.outdated import OutdatedAnswers
-from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import CONFIDENCE, Share, percent_text
-from kgprobe.tables import Heading, ResultRow, flat_row, row_dicts, row_table
+from kgprobe.stats.proportions import CONFIDENCE
 
 PAGE = "finding.html"
 

@@ -11,8 +11,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.report.checks import Check
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.intervals import Points, Share
+from kgprobe.base.tables import Heading
 from kgprobe.results.answers import (
     ON_SHARED,
     Stored,
@@ -24,13 +25,13 @@ from kgprobe.results.answers import (
     refuse_repeated,
     settings_of,
 )
+from kgprobe.results.rendering.checks import Check
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, change_in_words, points
 from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds, loss_bounds
-from kgprobe.stats.proportions import Points, Share, share
-from kgprobe.tables import Heading
+from kgprobe.stats.proportions import share
 
 # Relations in a list that people read.
 _SHOWN_RELATIONS = 5

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Table
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate, group_rate, group_rates
 from kgprobe.beliefs.group_rates import Grouping
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.graph.rows import column_by
@@ -33,9 +35,7 @@ from kgprobe.running.runs import get_run, run_folder
 from kgprobe.running.store import FILE, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.years import YearSource
-from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import answers_for_width
-from kgprobe.tables import Table
 
 # Lost facts that a note names.
 _NAMED = 3

@@ -6,10 +6,10 @@ Table 1 of the parameterized-graph paper, whose *dead edges* are the facts of in
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, headed_cells
 from kgprobe.graph.client import Graph
 from kgprobe.results.result import Listing, Result
-from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, headed_cells
 
 
 def _transposed(size: "GraphSize") -> list[dict[str, Any]]:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_names
 from kgprobe.results.about_facts import read_about_facts
 from kgprobe.results.answers import Stored, answers_of
 from kgprobe.results.rate_table import RateTable, rate_cell
 from kgprobe.running.shared_facts import AnsweredFacts, labels_of
-from kgprobe.sanitize import counted
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
 # Kinds of groups, with their definition.

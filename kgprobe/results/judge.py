@@ -6,17 +6,18 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from kgprobe.base.intervals import Share
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, row_table
 from kgprobe.judge.files import FILE, Judge
 from kgprobe.judge.labels import LabelledStatements
 from kgprobe.judge.quality import AnswerQuality, Quality, QualityComparison, rounded
 from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, evaluate_on
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.report.plots import HeatMap, Line, Plot, write_plots_page
+from kgprobe.results.rendering.plots import HeatMap, Line, Plot, write_plots_page
 from kgprobe.results.result import OldResult, StoredComparison
-from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.stats.proportions import share
 
 if TYPE_CHECKING:
     import pandas as pd

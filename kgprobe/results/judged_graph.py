@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Mean
+from kgprobe.base.tables import ResultRow, Table
 from kgprobe.graph.client import Graph
 from kgprobe.judge.correction import (
     ENOUGH,
@@ -44,8 +46,6 @@ from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import OldResult
 from kgprobe.running.judged_shards import JudgedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
-from kgprobe.stats.proportions import Mean
-from kgprobe.tables import ResultRow, Table
 
 # Types that tables show.
 TYPES = 20

@@ -11,9 +11,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.intervals import Share
+from kgprobe.base.tables import Heading, ResultRow, Table, row_table
 from kgprobe.models.spec_forms import model_name
-from kgprobe.report.plots import HeatMap
 from kgprobe.results.answers import (
     Stored,
     collect_answers,
@@ -23,11 +24,11 @@ from kgprobe.results.answers import (
     settings_of,
     shortened,
 )
+from kgprobe.results.rendering.plots import HeatMap
 from kgprobe.results.result import SHOWN_FACTS, StoredComparison
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
-from kgprobe.stats.proportions import Share, share
-from kgprobe.tables import Heading, ResultRow, Table, row_table
+from kgprobe.stats.proportions import share
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from kgprobe.base.intervals import Percent
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading
 from kgprobe.results.result import OldResult
 from kgprobe.results.samples import FactIds
-from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Percent
-from kgprobe.tables import Heading
 
 
 @dataclass(frozen=True, slots=True)

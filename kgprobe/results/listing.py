@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from kgprobe.files import home
+from kgprobe.base.files import home
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, row_table
 from kgprobe.results.result import OldResult
-from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, ResultRow, Table, row_table
 
 INDEX = "index.html"
 
@@ -108,7 +108,7 @@ class ResultList(OldResult):
         Raises:
             KgprobeError: it cannot be written.
         """
-        from kgprobe.report.page import Section, write_page
+        from kgprobe.results.rendering.page import Section, write_page
 
         rows = []
         for result in self.results:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kgprobe.arguments import several
-from kgprobe.errors import KgprobeError
-from kgprobe.files import make_folder
+from kgprobe.base.arguments import several
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import make_folder
+from kgprobe.base.sanitize import spreadsheet_cell
+from kgprobe.base.tables import Table
 from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import ProbeKind
@@ -22,8 +24,6 @@ from kgprobe.running.rounds import RunReport
 from kgprobe.running.settings import read_declined
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.years import year_relation_id
-from kgprobe.sanitize import spreadsheet_cell
-from kgprobe.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +156,7 @@ class StoredAnswers:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from kgprobe.report.page import tables_html
+        from kgprobe.results.rendering.page import tables_html
 
         return tables_html(self.summary(), self.tables())
 
@@ -171,7 +171,7 @@ class StoredAnswers:
 
     def _summary(self, title: str, stopped: Stop) -> str:
         """Return a summary in a few lines."""
-        from kgprobe.report.tables import shown
+        from kgprobe.results.rendering.tables import shown
 
         answers = self._answers()
         tables, headline = answers.results

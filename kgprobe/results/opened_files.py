@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import read_json
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import read_json
+from kgprobe.base.tables import Table, more_note
 from kgprobe.results.result import SHOWN_FACTS, OldResult
-from kgprobe.tables import Table, more_note
 
 if TYPE_CHECKING:
     import pandas as pd

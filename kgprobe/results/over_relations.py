@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.intervals import Percent
+from kgprobe.base.tables import Heading, ResultRow, Table, row_dicts, row_table
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.answers import Stored, prompt_group, settings_of
-from kgprobe.stats.proportions import Percent
-from kgprobe.tables import Heading, ResultRow, Table, row_dicts, row_table
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -14,25 +14,25 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import pandas as pd
 
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import read_json
+from kgprobe.base.intervals import Percent, Share
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, row_frame
 from kgprobe.beliefs.group_rates import group_of
 from kgprobe.beliefs.register import caveat_of
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import read_json
 from kgprobe.graph.reversal import asked_by
 from kgprobe.graph.state import graph_name
 from kgprobe.models.spec_forms import model_names
 from kgprobe.probes.questions.options import OWN
 from kgprobe.probes.register import PROBES
-from kgprobe.report.page import Section, settings_section, table_section, write_page
+from kgprobe.results.rendering.page import Section, settings_section, table_section, write_page
 from kgprobe.results.result import StoredComparison
 from kgprobe.running.collected import RESULTS
 from kgprobe.running.measurement import graph_of_measurement, read_measurement
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.shared_facts import AnsweredFacts, read_answers
 from kgprobe.running.store import FILE, Outcomes
-from kgprobe.sanitize import counted
-from kgprobe.stats.proportions import Percent, Share
-from kgprobe.tables import Heading, ResultRow, Table, row_frame
 
 # Rows of the rates by graph.
 MODEL = "model"

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import home, make_folder, replacing
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Table
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.errors import KgprobeError
-from kgprobe.files import home, make_folder, replacing
 from kgprobe.models.spec_forms import model_name
-from kgprobe.report.page import Section, table_section, tables_html, write_page
 from kgprobe.results.answers import Stored, answers_of
 from kgprobe.results.comparison import Comparison, compare_results
 from kgprobe.results.finding import Finding, unknown_count
@@ -31,10 +32,9 @@ from kgprobe.results.finding_page import (
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
+from kgprobe.results.rendering.page import Section, table_section, tables_html, write_page
 from kgprobe.running.settings import digest_of
 from kgprobe.running.shared_facts import labels_of
-from kgprobe.sanitize import counted
-from kgprobe.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
 
 import msgspec
 
-from kgprobe.files import home, make_folder, replacing
-from kgprobe.graph.rows import Rows
-from kgprobe.running.settings import digest_of
-from kgprobe.sanitize import counted, spreadsheet_cell
-from kgprobe.tables import (
+from kgprobe.base.files import home, make_folder, replacing
+from kgprobe.base.sanitize import counted, spreadsheet_cell
+from kgprobe.base.tables import (
     INTERNAL,
     ResultRow,
     Table,
@@ -30,12 +28,14 @@ from kgprobe.tables import (
     row_frame,
     row_table,
 )
+from kgprobe.graph.rows import Rows
+from kgprobe.running.settings import digest_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from kgprobe.report.checks import Check
-    from kgprobe.report.plots import CategoryPlot, HeatMap, Plot
+    from kgprobe.results.rendering.checks import Check
+    from kgprobe.results.rendering.plots import CategoryPlot, HeatMap, Plot
 
 # Facts in a list that people read; programs get all of them.
 SHOWN_FACTS = 10
@@ -244,7 +244,7 @@ class Result:
         return "\n\n".join(filter(None, parts))
 
     def _repr_html_(self) -> str:
-        from kgprobe.report.page import tables_html
+        from kgprobe.results.rendering.page import tables_html
 
         return tables_html("\n".join(filter(None, [*self.notes, self.summary()])), self.tables())
 
@@ -300,7 +300,7 @@ class StoredResult(Result):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        from kgprobe.report.plots import write_plots_page
+        from kgprobe.results.rendering.plots import write_plots_page
 
         self.write_files(self.folder)
         page = self.folder / f"{self.file}.html"
@@ -439,7 +439,7 @@ class StoredComparison(OldResult):
         Raises:
             KgprobeError: a file cannot be written.
         """
-        from kgprobe.report.plots import write_plots_page
+        from kgprobe.results.rendering.plots import write_plots_page
 
         self.write_all()
         page = self.folder / f"{self.file}.html"

@@ -6,8 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import replacing
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import replacing
+from kgprobe.base.sanitize import spreadsheet_cell
+from kgprobe.base.tables import Heading, Names, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.probes.clozes import ClozeItems
@@ -15,6 +17,8 @@ from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.probe import prompt
+from kgprobe.probes.search.rivals import Rivals, Sentences
+from kgprobe.probes.search.strategies import STRATEGIES, StrategyContext, make_strategy
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.results.result import RowGroup, RowResult, one_group
 from kgprobe.sampling.distractors import FormerObjects, former_objects
@@ -24,10 +28,6 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.selection import choose_facts
-from kgprobe.sanitize import spreadsheet_cell
-from kgprobe.search.rivals import Rivals, Sentences
-from kgprobe.search.strategies import STRATEGIES, StrategyContext, make_strategy
-from kgprobe.tables import Heading, Names, ResultRow
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import COLUMNS
 from kgprobe.verbalize.sentences import Cloze

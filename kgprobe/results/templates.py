@@ -7,12 +7,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Relation
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, Names, ResultRow, Table, row_dicts, row_table
 from kgprobe.graph.client import Graph
-from kgprobe.records import Relation
 from kgprobe.results.result import OldResult, RowResult, one_group
-from kgprobe.sanitize import counted
-from kgprobe.tables import Heading, Names, ResultRow, Table, row_dicts, row_table
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import attrgetter
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import hearing_shares
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
-from kgprobe.progress import hearing_shares
 from kgprobe.sampling.keys import FactKey
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from kgprobe.files import read_json
+from kgprobe.base.files import read_json
 from kgprobe.probes.outcome import Outcome, ProbeResults, Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.sampling.keys import FactKey

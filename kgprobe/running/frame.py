@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import replacing
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import replacing
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns, UInt64s, numbers_of_texts, open_columns
 from kgprobe.sampling.columns.said import mixed
 from kgprobe.sampling.lists import places_among
-from kgprobe.sanitize import counted
 
 FRAME = "frame.npy"
 # Texts that are Python objects at the same time.

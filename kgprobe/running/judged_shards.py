@@ -18,9 +18,9 @@ import filelock
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import make_folder, replacing
-from kgprobe.progress import hearing_shares
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import make_folder, replacing
+from kgprobe.base.progress import hearing_shares
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
 from kgprobe.running.settings import claim
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.errors import KgprobeError
 from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.beliefs.summary import belief_rows, summarize, view_rows
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.twins import write_twins
 from kgprobe.probes.outcome import Outcome, Verdict

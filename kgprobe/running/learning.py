@@ -20,10 +20,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.files import replacing
+from kgprobe.base.version import __version__
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
 from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
-from kgprobe.files import replacing
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Verdict
@@ -31,7 +32,6 @@ from kgprobe.running.learner import counted_answers
 from kgprobe.running.runs import run_folder
 from kgprobe.running.store import FILE, digest_of_answers, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts
-from kgprobe.version import __version__
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]

@@ -13,8 +13,8 @@ from typing import Any
 import filelock
 import msgspec
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import make_folder
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import make_folder
 from kgprobe.graph.state import state_uid
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Probe, Verdict

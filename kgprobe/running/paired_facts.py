@@ -9,9 +9,10 @@ from typing import Annotated
 
 import numpy as np
 
+from kgprobe.base.intervals import Points, Share
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.running.shared_facts import AnsweredFacts, Bools
-from kgprobe.stats.proportions import Points, Share, share
-from kgprobe.tables import Heading, ResultRow
+from kgprobe.stats.proportions import share
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.options import option
 from kgprobe.beliefs.register import (
     AIMS,
     DEFAULT_LEARNER,
@@ -13,8 +15,6 @@ from kgprobe.beliefs.register import (
     default_sampling,
     learners_for,
 )
-from kgprobe.errors import ArgumentError
-from kgprobe.options import option
 
 
 def _listed(helps: Mapping[str, str]) -> str:

@@ -16,13 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import optimize, special
 
+from kgprobe.base.errors import KgprobeError
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import Beliefs, credible_interval
 from kgprobe.beliefs.effects import effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.running.runs import get_run
 

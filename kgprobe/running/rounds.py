@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import print_message
 from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.beliefs.register import LEARNERS
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
-from kgprobe.progress import print_message
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences

@@ -17,10 +17,10 @@ from typing import Any
 import filelock
 import msgspec
 
-from kgprobe.arguments import folder_name
+from kgprobe.base.arguments import folder_name
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import home, make_folder, read_json, replacing
 from kgprobe.beliefs.painting import clear_paint
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import home, make_folder, read_json, replacing
 from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.runs import find_run

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kgprobe.dates import day_text
-from kgprobe.errors import KgprobeError
-from kgprobe.files import read_json, replacing
+from kgprobe.base.dates import day_text
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import read_json, replacing
+from kgprobe.base.version import __version__
 from kgprobe.graph.state import state_difference
-from kgprobe.version import __version__
 
 CONFIG, DECLINED = "config.json", "declined.json"
 # Digests of the files that were written with the settings.

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import distributed, nn
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 
 # What to do if a model cannot be probed while it is trained.
 ALTERNATIVE = "Save checkpoints, and measure each: kgprobe probe distractors --model hf:./CHECKPOINT."

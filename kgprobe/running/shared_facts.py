@@ -14,15 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Percent, Share
+from kgprobe.base.tables import Heading, ResultRow, Table
 from kgprobe.beliefs.group_rates import group_of
 from kgprobe.beliefs.register import caveat_of
-from kgprobe.errors import KgprobeError
 from kgprobe.models.spec_forms import model_name, model_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.collected import Ask, FactAnswers
 from kgprobe.running.settings import given_name
-from kgprobe.stats.proportions import Percent, Share, mean_share, more_than_half
-from kgprobe.tables import Heading, ResultRow, Table
+from kgprobe.stats.proportions import mean_share, more_than_half
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, Generic, TypeVar
 import msgspec
 import numpy as np
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import UNREADABLE_JSON, naming_place, owner_only
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON, naming_place, owner_only
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.sampling.keys import FactKey
 

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 import transformers
 
-from kgprobe.arguments import several, whole_number
-from kgprobe.dates import as_of_day
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.arguments import several, whole_number
+from kgprobe.base.dates import as_of_day
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models

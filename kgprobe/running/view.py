@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeAlias
 
+from kgprobe.base.errors import KgprobeError
 from kgprobe.beliefs.summary import summarize, view_rows
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.state import graph_state
 from kgprobe.graph.twins import clear_twins

@@ -25,9 +25,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import UnknownNameError, expected_one_of
+from kgprobe.base.errors import UnknownNameError, expected_one_of
+from kgprobe.base.progress import Wait
 from kgprobe.graph.client import Graph
-from kgprobe.progress import Wait
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists
 

@@ -6,7 +6,7 @@ Section 3.3 of the distractor paper (temporal distractors); docs/methods/distrac
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kgprobe.dates import day_number
+from kgprobe.base.dates import day_number
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.distractors import WAS_RIGHT, Distractor, FormerObjects, admissible, former_objects
 from kgprobe.sampling.keys import FactKey, key_rows

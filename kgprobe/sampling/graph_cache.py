@@ -9,11 +9,11 @@ import filelock
 import msgspec
 import pyarrow as pa
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import appearing, home, make_folder
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import appearing, home, make_folder
+from kgprobe.base.progress import Wait, print_message, waiting
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
-from kgprobe.progress import Wait, print_message, waiting
 
 # Errors of opening a damaged file of arrays, texts or JSON.
 _DAMAGE = (OSError, ValueError, EOFError, LookupError, TypeError, pa.ArrowException)

@@ -8,7 +8,7 @@ from itertools import chain, product
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
 from kgprobe.graph.rows import column_by

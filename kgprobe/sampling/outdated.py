@@ -13,8 +13,8 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.graph.client import Graph
-from kgprobe.tables import Heading, ResultRow
 
 # Lower bounds of ages in years; each group ends where the next begins.
 AGES = (0, 1, 2, 5, 10, 20, 50)

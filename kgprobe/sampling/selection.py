@@ -12,7 +12,8 @@ from typing import Annotated, Any, TextIO, TypeAlias, cast
 import msgspec
 import numpy as np
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
 from kgprobe.sampling.drawing import UNIFORM, DrawOptions
@@ -21,7 +22,6 @@ from kgprobe.sampling.former import askable_with_former, facts_with_former
 from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, seeded_number
 from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
 from kgprobe.sampling.popularity import PopularFacts, askable_popularities, balanced_sample, popularities_of
-from kgprobe.sanitize import visible
 from kgprobe.sources.values import plain_name
 
 # Order of a measurement's facts in its settings.

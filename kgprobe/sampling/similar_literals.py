@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.dates import day_number, first_day
+from kgprobe.base.dates import day_number, first_day
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.rows import rows_by
 from kgprobe.sampling.keys import FactKey, key_rows

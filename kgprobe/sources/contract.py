@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from kgprobe.options import make_options
-from kgprobe.plugins import Register
-from kgprobe.records import Placed
+from kgprobe.base.options import make_options
+from kgprobe.base.plugins import Register
+from kgprobe.base.records import Placed
 
 T = TypeVar("T")
 
@@ -19,8 +19,8 @@ T = TypeVar("T")
 class Source(Protocol):
     """One input, opened by a loader: three streams, each of which can be restarted any number of times.
 
-    Every stream yields records, and :class:`~kgprobe.records.Rejected` in place of unreadable records. The same input
-    gives the same stream, so that an interrupted load continues by skipping the records that it has loaded.
+    Every stream yields records, and :class:`~kgprobe.base.records.Rejected` in place of unreadable records. The same
+    input gives the same stream, so that an interrupted load continues by skipping the records that it has loaded.
     """
 
     @property
@@ -107,7 +107,7 @@ class Proposal(Generic[T]):
     Attributes:
         help: help text, a sentence.
         option: the loader's option for the file.
-        make: returns the draft; raises :class:`~kgprobe.errors.KgprobeError` if the input cannot be read.
+        make: returns the draft; raises :class:`~kgprobe.base.errors.KgprobeError` if the input cannot be read.
     """
 
     help: str
@@ -134,9 +134,9 @@ class Loader(Generic[T]):
 
     Attributes:
         summary: help text of ``kgprobe load NAME``, with examples.
-        options: a frozen dataclass with fields from :func:`kgprobe.options.option`. Their names become arguments of
-            :func:`kgprobe.api.loading.load`, and must differ from its own arguments.
-        open: opens the source; raises :class:`~kgprobe.errors.KgprobeError` if the input cannot be read.
+        options: a frozen dataclass with fields from :func:`kgprobe.base.options.option`. Their names become arguments
+            of :func:`kgprobe.api.loading.load`, and must differ from its own arguments.
+        open: opens the source; raises :class:`~kgprobe.base.errors.KgprobeError` if the input cannot be read.
         shows: texts by name; ``kgprobe load NAME --show-TEXT`` prints one.
         proposes: draft of a file; ``kgprobe load NAME --propose`` writes it.
     """

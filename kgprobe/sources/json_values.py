@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgprobe.records import Rejected
+from kgprobe.base.records import Rejected
 from kgprobe.sources.lines import InputFile
 
 # Longest record in characters; bounds the memory.

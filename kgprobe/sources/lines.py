@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Entity, Placed, Rejected, Relation
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Placed, Rejected, Relation
 
 try:
     # Three times as fast as zlib; available only for common processors.

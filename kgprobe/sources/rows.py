@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from kgprobe.records import Rejected
+from kgprobe.base.records import Rejected
 
 from . import lines as reading
 from .lines import InputFile

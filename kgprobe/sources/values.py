@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from kgprobe.dates import UNKNOWN, first_day, last_day
+from kgprobe.base.dates import UNKNOWN, first_day, last_day
 
 # Longest id: engines limit index entries to a few thousand bytes.
 ID_LIMIT = 1000

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.stats.design_based import DrawnSum, Estimate, Floats, with_interval
 from kgprobe.stats.proportions import CONFIDENCE
 

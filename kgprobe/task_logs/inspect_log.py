@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog, is_accuracy, shown_text
 from kgprobe.task_logs.zip_members import ZipMembers
 

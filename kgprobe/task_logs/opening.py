@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.task_logs.harness_log import read_harness_log, sample_files
 from kgprobe.task_logs.inspect_log import log_files, read_inspect_log
 from kgprobe.task_logs.log import ModelLog

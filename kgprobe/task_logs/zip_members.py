@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 
 _ZSTANDARD = 93
 # Maximum size of a member's content: a small file may unpack to terabytes.

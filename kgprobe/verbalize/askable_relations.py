@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import msgspec
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.reversal import reversal_of
-from kgprobe.records import Relation
 from kgprobe.verbalize.templates.generic import FIELDS, completed, generic_relation
 from kgprobe.verbalize.templates.kinds import backwards
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Placed, Rejected
-from kgprobe.sanitize import visible
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Placed, Rejected
+from kgprobe.base.sanitize import visible
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 

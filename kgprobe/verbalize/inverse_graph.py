@@ -13,18 +13,18 @@ from pathlib import Path
 import filelock
 import msgspec
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.files import home, make_folder
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import home, make_folder
+from kgprobe.base.records import Entity, Fact, Placed
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.loading import OnProgress, load_source
 from kgprobe.graph.reversal import Reversal, ReversedRelation, mark_reversal, reversal_of
 from kgprobe.graph.runs import list_runs
+from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.servers.leases import stop
+from kgprobe.graph.servers.opening import folder_of, open_graph
 from kgprobe.graph.state import graph_state, state_uid
-from kgprobe.records import Entity, Fact, Placed
-from kgprobe.sanitize import counted
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.leases import stop
-from kgprobe.servers.opening import folder_of, open_graph
 from kgprobe.verbalize.templates.examples import relations_of
 from kgprobe.verbalize.templates.kinds import backwards
 

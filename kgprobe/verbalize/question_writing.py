@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 
-from kgprobe.records import Relation
+from kgprobe.base.records import Relation
 from kgprobe.verbalize.answers import NEGATION, content_words, named_in, normalized
 from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.sentences import fill

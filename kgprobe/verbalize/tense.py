@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from kgprobe.dates import UNKNOWN, last_day
+from kgprobe.base.dates import UNKNOWN, last_day
 from kgprobe.verbalize.articles import word_set
 
 Tense = Literal["present", "past", "future"]

@@ -15,7 +15,7 @@ from enum import IntEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from kgprobe.dates import first_day
+from kgprobe.base.dates import first_day
 
 if TYPE_CHECKING:
     import pint

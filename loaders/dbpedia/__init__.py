@@ -22,12 +22,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.errors import KgprobeError, how_to_install
-from kgprobe.options import option
-from kgprobe.records import Placed, Relation
+from kgprobe.base.errors import KgprobeError, how_to_install
+from kgprobe.base.options import option
+from kgprobe.base.records import Placed, Relation
+from kgprobe.base.temporary import temporary_folder
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
-from kgprobe.temporary import temporary_folder
 from kgprobe.verbalize.templates.file import read_relations
 
 from ..wikidata_model import (

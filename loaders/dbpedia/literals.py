@@ -8,8 +8,8 @@
 import re
 from typing import NamedTuple
 
-from kgprobe.dates import first_day
-from kgprobe.records import Entity
+from kgprobe.base.dates import first_day
+from kgprobe.base.records import Entity
 from kgprobe.sources.values import check_id, plain_name, tidy
 
 from ..literals import DATE, NUMBER, QUANTITY, STRING, NotLoaded, date_literal, normal_number, unit_words, value_literal

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from zlib import crc32
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 
 # Lines that wait to be written, all files together: some tens of megabytes.
 _WAITING = 200_000

@@ -19,8 +19,8 @@ from typing import TextIO
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Placed, Rejected
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Placed, Rejected
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.values import ID_LIMIT, check_id, tidy
 

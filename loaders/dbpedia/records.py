@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TypeAlias
 
-from kgprobe.records import Entity, Fact, Placed, Rejected
+from kgprobe.base.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.values import check_interval, fact_id, tidy_all
 
 from ..wikidata_time import interval

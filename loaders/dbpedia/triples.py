@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 
 from pyoxigraph import Quad, RdfFormat, parse
 
-from kgprobe.records import Rejected
+from kgprobe.base.records import Rejected
 from kgprobe.sources.lines import InputFile
 
 from .identifiers import RESOURCE

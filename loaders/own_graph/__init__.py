@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.options import option
-from kgprobe.progress import print_message
+from kgprobe.base.options import option
+from kgprobe.base.progress import print_message
 from kgprobe.sources.contract import Loader, Proposal
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class GraphOptions:
 
 def _open(options: GraphOptions) -> "OwnGraph":
     # Here, so that the help of a command need not load what speaks Bolt.
-    from kgprobe.servers.opening import open_users_graph
+    from kgprobe.graph.servers.opening import open_users_graph
 
     from .mapping import read_mapping
     from .schema import check_fit, read_schema
@@ -52,7 +52,7 @@ def _open(options: GraphOptions) -> "OwnGraph":
 
 
 def _propose(options: GraphOptions) -> str:
-    from kgprobe.servers.opening import open_users_graph
+    from kgprobe.graph.servers.opening import open_users_graph
 
     from .proposal import propose
 

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.records import Rejected, Relation
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.records import Rejected, Relation
 from kgprobe.sources.lines import validation_message
 from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.file import RelationLine, checked_relation

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
-from kgprobe.sanitize import visible
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.sanitize import visible
 from kgprobe.sources.values import tidy
 
 from .mapping import EntityKind, Facts, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide, relation_id

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 
 from .mapping import Facts, Mapping, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide
 

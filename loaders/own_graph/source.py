@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Placed, Rejected
 from kgprobe.graph.located_facts import Element, LocatedFacts
-from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy, tidy_all
 
 from .mapping import (

@@ -9,8 +9,8 @@ import re
 from operator import itemgetter
 from typing import Any, Literal
 
-from kgprobe.dates import UNKNOWN, first_day
-from kgprobe.records import Entity
+from kgprobe.base.dates import UNKNOWN, first_day
+from kgprobe.base.records import Entity
 from kgprobe.sources.values import check_id, plain_name, tidy, tidy_all
 
 from ..literals import date_literal, value_literal

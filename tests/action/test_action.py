@@ -19,8 +19,8 @@ import yaml
 
 from tests.cli.conftest import home
 from tests.conftest import REPOSITORY
+from tests.graph.servers.servers import clean_environment
 from tests.models.tiny import save_base
-from tests.servers.servers import clean_environment
 
 __all__ = ["home"]
 

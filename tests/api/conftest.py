@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kgprobe
+from tests.graph.servers.shared import wipe
 from tests.models.tiny import byte_level, random_model
-from tests.servers.shared import wipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import kgprobe
+from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.labels import Labels
 from kgprobe.models.generating.generator import Answer, Request
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model
-from kgprobe.records import Entity, Fact
-from kgprobe.results.labels import Labels
 from tests.models.tiny import tiny_scorer
 
 AS_OF = "2024"

@@ -15,7 +15,7 @@ from torch.distributed.fsdp import fully_shard
 from transformers import Trainer, TrainerControl, TrainerState, TrainingArguments
 
 import kgprobe
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from tests.models.tiny import byte_level, random_model
 
 STEPS = 6

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 

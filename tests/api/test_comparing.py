@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model

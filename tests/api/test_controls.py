@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.client import Graph
+from kgprobe.labelling.controls import ControlSample
 from kgprobe.labelling.roles import FAR, NEAR, FactRole, read_roles, write_roles
 from kgprobe.models.model import Model
-from kgprobe.results.controls import ControlSample
 from kgprobe.sampling.selection import list_facts
 from tests.stored import store_measurement
 

@@ -9,7 +9,7 @@ import pytest
 
 import kgprobe
 from kgprobe.api.reports import latest_result
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import NAMES

@@ -6,12 +6,12 @@ import pytest
 
 import kgprobe
 from kgprobe.api import demo
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
-from tests.servers.shared import environment_of
+from tests.graph.servers.shared import environment_of
 from tests.written_source import WrittenSource
 
 

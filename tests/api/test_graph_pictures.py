@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from tests.api.test_painting import begin, believe
 from tests.chromium import WAIT, chromium
 from tests.written_source import WrittenSource

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.results.measurement import Run

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.judge.files import Judge, load_judge

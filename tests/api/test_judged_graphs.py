@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.judge.labels import set_aside
 from kgprobe.running.judged_shards import shard_path
 from kgprobe.sampling.selection import SEEDED_ORDER

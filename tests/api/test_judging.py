@@ -7,14 +7,14 @@ import pytest
 import torch
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.judge.labels import labelled_statements, set_aside
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.true_false.options import INSTRUCTION
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement
 from tests.models.tiny import byte_level, random_model, tiny_scorer

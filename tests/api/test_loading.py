@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kgprobe.api.loading import load
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import KEPT_PROBLEMS, LoadProgress, LoadReport, load_source
-from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import open_source
 from tests.written_source import WrittenSource
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import last_changes
 from kgprobe.models.model import Model
@@ -93,10 +93,10 @@ def test_measure_continues_while_the_same_facts_hold(
     example_graph: Graph, tiny: Model, monkeypatch: pytest.MonkeyPatch, first: int, later: int, continues: bool
 ) -> None:
     options = {"limit": 6, "distractors": 2, "sentences": 1}
-    monkeypatch.setattr("kgprobe.dates.today", lambda: first)
+    monkeypatch.setattr("kgprobe.base.dates.today", lambda: first)
     stop = Callbacks(should_stop=lambda: True)
     begun = kgprobe.measure(example_graph, tiny, **options, batch_size=2, callbacks=stop)
-    monkeypatch.setattr("kgprobe.dates.today", lambda: later)
+    monkeypatch.setattr("kgprobe.base.dates.today", lambda: later)
     starts: list[int] = []
     callbacks = Callbacks(on_start=lambda start: starts.append(start.done))
     ended = kgprobe.measure(example_graph, tiny, **options, callbacks=callbacks)

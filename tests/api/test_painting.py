@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs import painting
-from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.state import graph_state
-from kgprobe.records import Entity, Fact, Relation
 from tests.results.test_finding import PROPERTIES
 from tests.written_source import WrittenSource
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
 from tests.judge.judged_files import judged, write_judged_graph
 
 

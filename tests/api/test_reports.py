@@ -14,20 +14,20 @@ from scipy import stats
 
 import kgprobe
 from kgprobe.api.reports import latest_result
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.report import Report
 from tests.chromium import chromium, looking_at
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.models.tiny import byte_level, random_model
 from tests.probes.questions.answering import Answering
-from tests.report.page_numbers import apart, page_numbers
+from tests.results.rendering.page_numbers import apart, page_numbers
 from tests.written_source import WrittenSource
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Result
 from tests.api.labelled_world import label_all, well_read
 from tests.conftest import REPOSITORY
-from tests.report.page_numbers import apart, label_numbers
+from tests.results.rendering.page_numbers import apart, label_numbers
 from tests.stored import store_measurement
 from tests.task_logs.written import write_lines
 

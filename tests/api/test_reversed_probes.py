@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from tests.cases import slow_except

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.verbalize import inverse_graph
 from tests.written_source import WrittenSource
 

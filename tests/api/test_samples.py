@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.options import options_of
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
-from kgprobe.options import options_of
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions.options import QuestionOptions
+from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.results.result import Result
 from kgprobe.results.samples import FactSample
 from kgprobe.sampling.distractors import RandomDistractors
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
-from kgprobe.search.strategies import STRATEGIES
 
 PARIS = "Q142 P36 Q90"
 PRESIDENT = "United States | head of state | Donald Trump"

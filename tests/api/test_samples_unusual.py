@@ -3,11 +3,11 @@
 import pytest
 
 import kgprobe
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
-from kgprobe.records import Entity, Fact, Relation
 from tests.written_source import WrittenSource
 
 

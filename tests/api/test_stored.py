@@ -11,26 +11,26 @@ import pytest
 import kgprobe
 from kgprobe.api.kinds import KINDS
 from kgprobe.api.stored import link_dataset
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import folder_size
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import folder_size
+from kgprobe.datasets.results import Dataset
 from kgprobe.graph.client import Graph
 from kgprobe.judge.files import Judge, save_judge
+from kgprobe.labelling.labels import Labels
 from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
-from kgprobe.results.datasets import Dataset
+from kgprobe.papers.studies.study import Study
 from kgprobe.results.judged_graph import JudgedGraph
-from kgprobe.results.labels import Labels
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.opened_files import OpenedFiles
-from kgprobe.studies.study import Study
 from tests.chromium import chromium, looking_at
 from tests.cli.inprocess import run as cli
 from tests.cli.inprocess import succeed
+from tests.graph.servers.shared import environment_of
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.judge.test_files import judge
 from tests.labelling.test_table import CONFIG, FRANCE
-from tests.servers.shared import environment_of
 from tests.stored import store_measurement
 
 FACTS = {f"f{n:03}": n % 2 == 0 for n in range(40)}

@@ -10,17 +10,17 @@ import pandas as pd
 import pytest
 
 import kgprobe
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import home
 from kgprobe.beliefs.group_rates import SHOWN_GROUPS
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.results.group_table import group_by_popularity
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO
 from tests.cli.inprocess import run as cli
 from tests.cli.inprocess import succeed
+from tests.graph.servers.shared import environment_of
 from tests.models.api.fault_proxy import FaultProxy
-from tests.servers.shared import environment_of
 
 
 def naive_rates(folder: Path, facts: set[str] | None = None) -> tuple[int, float, float]:

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import kgprobe
-from kgprobe.baselines.human_data import find_scored, read_human_scores
-from kgprobe.baselines.items import baseline_items, continue_sentences
-from kgprobe.baselines.karr_authors import measure_authors
-from kgprobe.baselines.karr_sentences import measure_sentences
-from kgprobe.baselines.measures import open_measures
-from kgprobe.baselines.options import MeasuresOptions
-from kgprobe.baselines.register import BySentence, Tools
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from kgprobe.papers.baselines.human_data import find_scored, read_human_scores
+from kgprobe.papers.baselines.items import baseline_items, continue_sentences
+from kgprobe.papers.baselines.karr_authors import measure_authors
+from kgprobe.papers.baselines.karr_sentences import measure_sentences
+from kgprobe.papers.baselines.measures import open_measures
+from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.baselines.register import BySentence, Tools
+from kgprobe.papers.studies.study import Study
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Start
-from kgprobe.studies.study import Study
 from tests.models.api.fault_proxy import FaultProxy
 from tests.models.tiny import byte_level, random_model
 

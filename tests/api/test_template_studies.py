@@ -5,14 +5,14 @@ import pytest
 from scipy import stats
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
-from kgprobe.records import Entity, Fact, Relation
 from tests.written_source import WrittenSource
 
 AS_OF = {"as_of": 20251231}

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Generator, Request
 from kgprobe.models.model import Model
-from kgprobe.records import Entity, Fact, Relation
 from tests.models.tiny import byte_level, random_model, tiny_scorer
 from tests.written_source import WrittenSource
 

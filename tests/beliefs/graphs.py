@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from kgprobe.records import Entity, Fact, Relation
+from kgprobe.base.records import Entity, Fact, Relation
 
 NAMELESS = "e1"
 

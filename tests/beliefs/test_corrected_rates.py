@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kgprobe.base.errors import ArgumentError
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
-from kgprobe.errors import ArgumentError
 from kgprobe.stats.prediction_powered import EstimatorOptions, LabelledFacts, estimate_mean, sum_predictions
 from kgprobe.stats.proportions import exact_interval
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy import stats
 
+from kgprobe.base.errors import UnknownNameError
 from kgprobe.beliefs.draw import Beliefs, highest_uniforms
-from kgprobe.errors import UnknownNameError
 
 
 def beliefs_of(count: int, touched: dict[int, tuple[float, float, bool]]) -> Beliefs:

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from scipy import stats
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Fact
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import belief_rows, summarize
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.driver import encoded_bytes
 from kgprobe.graph.ingest import load
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
-from kgprobe.records import Fact
 from kgprobe.running.learner import Applied
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.keys import FactKey

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from kgprobe.base.records import Fact
 from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
-from kgprobe.records import Fact
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run
 from tests.beliefs.graphs import askable_of, random_graph

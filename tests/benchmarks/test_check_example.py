@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.check_example import Collection, Triple, compare, differences, read_collection
-from kgprobe.records import Entity, Fact
+from kgprobe.base.records import Entity, Fact
 
 ENTITIES = [
     Entity("Q1", "Ýland", ("Isle of Y",)),

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import dbpedia
+from kgprobe.base.records import Fact, Rejected
 from kgprobe.loaders.dbpedia.triples import read_triples
-from kgprobe.records import Fact, Rejected
 from kgprobe.sources.contract import open_source
 from kgprobe.sources.lines import open_input
 

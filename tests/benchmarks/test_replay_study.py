@@ -14,8 +14,8 @@ from scipy import stats
 from benchmarks.replay.metrics import ReplayMetrics, replay_all
 from benchmarks.replay.study import Band, Replays, replay_study
 from benchmarks.replay.synthetic import Synthetic, likeness, synthetic
+from kgprobe.papers.studies.study import DATA, WHOLE, Study
 from kgprobe.running.replays import LEARNED_STRATEGIES, SAMPLING_STRATEGIES
-from kgprobe.studies.study import DATA, WHOLE, Study
 
 NAMES = [strategy.name for strategy in SAMPLING_STRATEGIES]
 REFERENCES = [synthetic(Synthetic(300, 0.7), [seed]) for seed in range(3)]

@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from benchmarks.replay.synthetic import Synthetic, connected, likeness, synthetic
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.running.replays import Reference
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from kgprobe.graph.endpoint import Endpoint
+from tests.graph.servers.shared import environment_of
 from tests.models.tiny import save_base
-from tests.servers.shared import environment_of
 
 
 @pytest.fixture(scope="session")

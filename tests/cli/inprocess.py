@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 from unittest import mock
 
 from kgprobe.cli.main import main
-from tests.servers.servers import clean_environment
+from tests.graph.servers.servers import clean_environment
 
 Completed: TypeAlias = "subprocess.CompletedProcess[str]"
 
 
 def run(*arguments: str, typed: str = "", **environment: str) -> Completed:
-    """Run the command line to its end; a drop-in for :func:`tests.servers.servers.kgprobe`.
+    """Run the command line to its end; a drop-in for :func:`tests.graph.servers.servers.kgprobe`.
 
     Streams are no terminals, as in a pipe, and 80 characters wide where the environment has no COLUMNS. What a process
     leaves behind by design stays: modules that were imported, and what they read of the environment then.

@@ -18,15 +18,15 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.painting import PAINTS
 from kgprobe.cli.browser import watch_in_browser
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query, query_names
-from kgprobe.records import Entity, Fact, Relation
-from kgprobe.report.browser_files import STYLE, browser_files, browser_queries
-from kgprobe.servers.leases import stop
-from kgprobe.servers.opening import folder_of
+from kgprobe.graph.servers.leases import stop
+from kgprobe.graph.servers.opening import folder_of
+from kgprobe.results.rendering.browser_files import STYLE, browser_files, browser_queries
 from tests.api.test_painting import begin, believe
 from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed

@@ -7,11 +7,11 @@ from typing import Any
 import click
 import pytest
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.options import options_of
 from kgprobe.cli.config_file import read_config
-from kgprobe.errors import KgprobeError
-from kgprobe.options import options_of
+from kgprobe.graph.servers.folder import Folder
 from kgprobe.probes.register import PROBES
-from kgprobe.servers.folder import Folder
 from tests.cli.inprocess import succeed
 from tests.cli.test_paper import parsed
 

@@ -1,4 +1,4 @@
-"""`kgprobe export sft` as a user types it; the content of the files is tested in tests/exports."""
+"""`kgprobe export sft` as a user types it; the content of the files is tested in tests/labelling/exports."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run, succeed
-from tests.exports.sft.labels import write_example_labels
+from tests.labelling.exports.sft.labels import write_example_labels
 
 
 @pytest.fixture(scope="module")

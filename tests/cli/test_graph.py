@@ -14,8 +14,8 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.queries import explore_names
 from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
-from tests.servers.servers import servers_on
-from tests.servers.shared import environment_of
+from tests.graph.servers.servers import servers_on
+from tests.graph.servers.shared import environment_of
 
 
 @pytest.fixture

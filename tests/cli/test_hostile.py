@@ -11,7 +11,7 @@ import pytest
 from kgprobe.graph.endpoint import Endpoint
 from tests.cases import slow_except
 from tests.cli.inprocess import Completed, run
-from tests.servers.shared import environment_of
+from tests.graph.servers.shared import environment_of
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.inprocess import run
-from tests.servers.servers import kgprobe
+from tests.graph.servers.servers import kgprobe
 
 
 @pytest.mark.parametrize(

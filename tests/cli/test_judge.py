@@ -11,8 +11,8 @@ from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from tests.api.judged_world import world, write_judge, write_model
 from tests.cli.inprocess import printed, run, succeed
+from tests.graph.servers.shared import environment_of
 from tests.probes.true_false.test_probe import Rule
-from tests.servers.shared import environment_of
 
 QUICK = ("--epochs", "1", "--units", "4")
 

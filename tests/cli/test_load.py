@@ -12,7 +12,7 @@ from kgprobe.verbalize.askable_relations import askable_relations
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
 from tests.conftest import require_engine
-from tests.servers.shared import environment_of
+from tests.graph.servers.shared import environment_of
 
 ENTITY = {"id": "Q142", "label": "France", "aliases": [], "description": "", "types": ["Q6256"]}
 FACTS = "subject\trelation\tobject\tstart\tend\n"

@@ -9,8 +9,8 @@ import pytest
 
 from kgprobe.graph.endpoint import Endpoint
 from tests.cli.test_help import ALL
-from tests.servers.servers import clean_environment, kgprobe
-from tests.servers.shared import environment_of
+from tests.graph.servers.servers import clean_environment, kgprobe
+from tests.graph.servers.shared import environment_of
 
 HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")
 
@@ -150,7 +150,7 @@ def test_help_is_whole_and_fits_a_terminal(monkeypatch: pytest.MonkeyPatch, caps
 CHECK = """
 import click
 from importlib import import_module
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 
 @click.command()
 def fail():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kgprobe import progress
+from kgprobe.base import progress
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
 
@@ -108,7 +108,7 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
 
         return later
 
-    monkeypatch.setattr("kgprobe.search.plausibility.share_counter", slow)
+    monkeypatch.setattr("kgprobe.probes.search.plausibility.share_counter", slow)
     # Tokens at once are few, so that a batch is scored in parts.
     command = ["probe", "distractors", "--model", model, "--limit", "8", "--distractors", "3", "--batch-size", "4"]
     done = succeed(*command, "--batch-tokens", "60", "--name", "slow", *AS_OF, "--json", **home)

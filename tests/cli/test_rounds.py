@@ -11,12 +11,12 @@ import pytest
 
 from kgprobe.api.demo import run_demo
 from kgprobe.graph.client import Graph
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.running.callbacks import Callbacks
-from kgprobe.servers.opening import open_graph
 from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
-from tests.servers.servers import clean_environment
-from tests.servers.shared import environment_of
+from tests.graph.servers.servers import clean_environment
+from tests.graph.servers.shared import environment_of
 
 
 def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: str, tmp_path: Path) -> None:

@@ -17,16 +17,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgprobe.base.errors import KgprobeError
 from kgprobe.cli.shell import completions, is_complete, pieces
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.parameters import parse_assignment, parse_literal, parse_map, parse_parameters
 from kgprobe.graph.queries import QueryError, explore_names, parameters_in, split_statements
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
-from tests.servers.servers import clean_environment
-from tests.servers.shared import environment_of
+from tests.graph.servers.servers import clean_environment
+from tests.graph.servers.shared import environment_of
 
 # Writes, and then goes on for seconds: the embedded engine carries on with a statement that was interrupted.
 LONG = "CREATE (n:Never) WITH n UNWIND range(1, 3000) AS a UNWIND range(1, 10000) AS b RETURN count(b);\r"

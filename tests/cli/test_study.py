@@ -9,12 +9,11 @@ import pytest
 
 import kgprobe as library
 from kgprobe.api.options import ApiLimits
-from kgprobe.baselines.human_data import read_human_scores
-from kgprobe.baselines.options import MeasuresOptions
+from kgprobe.base.options import options_of
 from kgprobe.cli.study import study
-from kgprobe.options import options_of
-from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.studies.options import (
+from kgprobe.papers.baselines.human_data import read_human_scores
+from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
     Measuring,
     NoisyExamplesOptions,
@@ -23,6 +22,7 @@ from kgprobe.studies.options import (
     RobustnessOptions,
     TemplatesOptions,
 )
+from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from tests.cli.inprocess import printed
 from tests.cli.inprocess import run as kgprobe

@@ -8,8 +8,8 @@ import pytest
 
 from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run, succeed
+from tests.graph.servers.shared import environment_of
 from tests.models.api.fault_proxy import FaultProxy
-from tests.servers.shared import environment_of
 
 
 def test_templates_list_as_table_and_json(home: dict[str, str]) -> None:

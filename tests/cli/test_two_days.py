@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from kgprobe import dates
+from kgprobe.base import dates
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import printed, run, succeed
+from tests.graph.servers.shared import REPOSITORY, environment_of, wipe
 from tests.models.tiny import byte_level, save_base
-from tests.servers.shared import REPOSITORY, environment_of, wipe
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import kgprobe
+from kgprobe.base.errors import ArgumentError
 from kgprobe.datasets.folder import open_folder
-from kgprobe.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.model import Model
 from kgprobe.probes.examples.evidence import ExampleEvidence

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kgprobe
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.datasets.building import split_by_subject
 from kgprobe.datasets.folder import COLUMNS, SPLITS, ChoiceRow, open_folder
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
 from kgprobe.probes.examples.items import ChoiceItem
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import kgprobe
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.datasets.folder import ChoiceRow, open_folder
 from kgprobe.datasets.importing import read_choices
 from kgprobe.datasets.templates import cloze_templates
-from kgprobe.errors import ArgumentError, KgprobeError
 from tests.cli.inprocess import run
 
 CITIES = {"France": "Paris", "Japan": "Tokyo", "Norway": "Oslo", "Chad": "N'Djamena", "Peru": "Lima", "Iran": "Tehran"}

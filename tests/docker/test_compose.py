@@ -16,17 +16,17 @@ from typing import Any
 
 import pytest
 
-from kgprobe.servers import engines
-from kgprobe.servers.engine import Launch
-from kgprobe.servers.leases import stop
-from kgprobe.servers.opening import folder_of, open_graph
-from kgprobe.servers.server import status_of
+from kgprobe.graph.servers import engines
+from kgprobe.graph.servers.engine import Launch
+from kgprobe.graph.servers.leases import stop
+from kgprobe.graph.servers.opening import folder_of, open_graph
+from kgprobe.graph.servers.server import status_of
 from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed
 from tests.cli.test_browser import COLOURS
 from tests.conftest import REPOSITORY, require_engine
+from tests.graph.servers.servers import clean_environment
 from tests.neo4j_browser import connect, drawn, run
-from tests.servers.servers import clean_environment
 from tests.test_documents import commands_in, problems_of
 
 FOLDER = REPOSITORY / "docker"

@@ -41,7 +41,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.driver import make_driver
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.queries import get_query, query_names
-from kgprobe.servers.opening import open_graph
+from kgprobe.graph.servers.opening import open_graph
 
 FOLDER = Path(__file__).parent.parent / "data" / "query_contract"
 EXPECTED = ("columns", "ordered", "rows", "changes")

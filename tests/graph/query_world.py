@@ -6,10 +6,10 @@ written by plain Cypher, so that a fault in one query does not change what all t
 
 from typing import Any
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
-from tests.servers.shared import wipe
+from tests.graph.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 # "kind" is a type that no record describes: it has neither a label nor a number.

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import FactBelief
 from kgprobe.graph.subgraphs import facts_of, neighbourhood
-from kgprobe.records import Entity, Fact, Relation
 from tests.api.test_painting import begin, believe
 from tests.written_source import WrittenSource
 

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.bulk.converting import convert
 from kgprobe.graph.bulk.id_table import IdTable
@@ -23,14 +24,13 @@ from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.loading import load_source
+from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
+from kgprobe.graph.servers.folder import Folder, Import
+from kgprobe.graph.servers.processes import key_of
 from kgprobe.graph.state import digest_of, stored_nodes
-from kgprobe.records import Entity, Fact, Rejected, Relation
-from kgprobe.servers.bulk_loading import load_bulk_source, write_bulk_source
-from kgprobe.servers.folder import Folder, Import
-from kgprobe.servers.processes import key_of
 from tests.conftest import require_engine
 from tests.graph.imported_files import graph_of
-from tests.servers.shared import wipe
+from tests.graph.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 HOSTILE = [

@@ -14,14 +14,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph import driver, watchdog
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.watchdog import Watchdog
-from kgprobe.servers.opening import open_graph
 from tests.cases import slow_except
-from tests.servers.servers import clean_environment, servers_on, wait_for
+from tests.graph.servers.servers import clean_environment, servers_on, wait_for
 
 # A key and its self-signed certificate, for localhost until 2126.
 CERTIFICATE = Path(__file__).parent.parent / "data" / "localhost.pem"

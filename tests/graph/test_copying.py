@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Relation
 from kgprobe.graph import copying
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.copying import copy_graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.state import digest_of
-from kgprobe.records import Relation
 from tests.api.test_painting import begin, believe
 from tests.conftest import require_engine
+from tests.graph.servers.shared import wipe
 from tests.graph.test_ingest import ENTITIES, FACTS, small
-from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 HOSTILE = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW
 from kgprobe.graph.subgraphs import facts_of

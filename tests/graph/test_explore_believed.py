@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from tests.api.test_painting import begin, believe
 from tests.written_source import WrittenSource
 

@@ -13,17 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from neo4j.exceptions import TransientError
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.graph import derive, driver, ingest, record_batches
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.loading import load_source
 from kgprobe.graph.names import entity_ids, relation_ids
+from kgprobe.graph.servers.bulk_loading import write_bulk_source
+from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.servers.leases import stop
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.state import graph_state
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
-from kgprobe.servers.bulk_loading import write_bulk_source
-from kgprobe.servers.folder import Folder
-from kgprobe.servers.leases import stop
-from kgprobe.servers.opening import open_graph
 from tests.conftest import require_engine
 from tests.written_source import WrittenSource
 

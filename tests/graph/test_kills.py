@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph import driver, ingest, record_batches
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.queries import query_names
-from kgprobe.records import Entity, Fact, Relation
-from kgprobe.servers.opening import open_graph
+from kgprobe.graph.servers.opening import open_graph
 from tests.conftest import require_engine
+from tests.graph.servers.shared import wipe
 from tests.graph.test_ingest import CITY, everything, rows, small
 from tests.kills import Moment, ending_at, kill_child, kill_server
-from tests.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 # What the first load leaves is changed by the second in every way there is.

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.explore import names_in
 from kgprobe.graph.ingest import load
 from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.queries import explore_names, get_query, parameters_in
-from kgprobe.records import Entity, Fact, Relation
 from tests.written_source import WrittenSource
 
 ENTITIES = [

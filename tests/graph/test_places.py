@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.driver import with_place
 from tests.cli.inprocess import run as kgprobe

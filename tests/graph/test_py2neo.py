@@ -2,9 +2,9 @@
 
 import pytest
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from tests.written_source import WrittenSource
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.parameters import complete_parameters, default_parameters, parse_map
 from kgprobe.graph.queries import QueryError, explore_names, find_query, get_query, parameters_in, query_names

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from kgprobe.base.records import Entity
 from kgprobe.graph import ingest
 from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.driver import make_driver
 from kgprobe.graph.parameters import default_parameters
 from kgprobe.graph.queries import explore_names, get_query, query_names
-from kgprobe.records import Entity
-from kgprobe.servers.opening import open_graph
+from kgprobe.graph.servers.opening import open_graph
 from tests.conftest import require_engine
 from tests.written_source import WrittenSource
 

@@ -2,10 +2,10 @@
 
 import json
 
+from kgprobe.base.records import Entity
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.state import graph_state
-from kgprobe.records import Entity
 from tests.written_source import WrittenSource
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.subgraphs import Subgraph, facts_of, neighbourhood
-from kgprobe.records import Entity, Fact, Relation
-from tests.servers.shared import wipe
+from tests.graph.servers.shared import wipe
 from tests.written_source import WrittenSource
 
 PEOPLE = Entity("T", "person")

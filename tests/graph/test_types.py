@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import kgprobe
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.summary import summarize, view_rows
-from kgprobe.errors import KgprobeError
 from kgprobe.graph import types
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.state import digest_of
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.running.learner import write_on_facts
 from kgprobe.running.view import hide_view, take_view
 from tests.api.test_painting import begin

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model
@@ -108,7 +109,7 @@ def test_name_is_not_taken_from_another_judge(label: Callable[..., Measurement],
 
 
 def test_what_is_no_judge_is_not_replaced(label: Callable[..., Measurement]) -> None:
-    folder = Path(kgprobe.files.home()) / "judges" / "full"
+    folder = home() / "judges" / "full"
     folder.mkdir(parents=True)
     (folder / "judge.safetensors").write_bytes(b"something else")
     with pytest.raises(KgprobeError, match="is not a judge"):

@@ -8,7 +8,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge

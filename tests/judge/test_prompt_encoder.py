@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.prompt_encoder import learn_virtual_prompt, virtual_word_probabilities
 from kgprobe.judge.prompts import StatePrompt

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.judge.prompts import StatePrompt, prompt_for, word_probabilities
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator

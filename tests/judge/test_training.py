@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.labels import Splits, split_statements
 from kgprobe.judge.training import choose_classifier

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import networkx as nx
 import pytest
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.labelling.neighbourhood import Neighbourhood
 from kgprobe.labelling.rings import Rings, find_rings
 from kgprobe.labelling.roles import FAR, NEAR
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.sampling.enumerable import AS_OF, current
 from tests.written_source import WrittenSource

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.labelling.roles import FAR, TAUGHT, FactRole, read_roles, write_roles
 
 ROLES = [FactRole("Q142", "f1", TAUGHT), FactRole("Q657", "f2", FAR, of="f1")]

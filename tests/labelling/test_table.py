@@ -11,8 +11,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.config import LABEL_TABLE
+from kgprobe.labelling.labels import read_labels_of
 from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import (
     FACTS,
@@ -22,7 +23,6 @@ from kgprobe.labelling.table import (
     read_label_table,
     write_label_table,
 )
-from kgprobe.results.labels import read_labels_of
 from kgprobe.running.settings import CONFIG as CONFIG_FILE
 from kgprobe.running.settings import WRITTEN, read_config, write_config
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.labelling.neighbourhood import Neighbourhood
 from kgprobe.labelling.taught import TaughtFacts, read_taught
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.written_source import WrittenSource
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.labelling.ways import WAYS, parse_ways
 from kgprobe.probes.register import PROBES
 

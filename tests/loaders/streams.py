@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from kgprobe.records import Placed, Rejected
+from kgprobe.base.records import Placed, Rejected
 from kgprobe.sources.contract import Source
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kgprobe.api.loading import load
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Placed, Relation
 from kgprobe.graph.client import Graph
-from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import open_source
 from tests.loaders.streams import all_messages, records
 

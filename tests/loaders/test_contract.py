@@ -20,20 +20,20 @@ from click.testing import CliRunner
 
 import kgprobe.loaders.example as example_loader
 from kgprobe.api.loading import load
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.options import Option, options_of
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.cli.commands import flag_of
 from kgprobe.cli.load import load as load_command
-from kgprobe.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.options import Option, options_of
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import LOADERS, Source, open_source
+from tests.graph.servers.servers import clean_environment, kgprobe
+from tests.graph.servers.shared import wipe
 from tests.installed import install
 from tests.loaders.entities import dump, entity, item, statement, terms
 from tests.loaders.sparql_server import oxigraph, proxy
 from tests.loaders.wikidata_rdf import to_rdf
-from tests.servers.servers import clean_environment, kgprobe
-from tests.servers.shared import wipe
 
 STREAMS: tuple[Callable[[Source], Iterator[Placed]], ...] = (
     lambda source: source.relations(),
@@ -343,8 +343,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kgprobe.options import option
-from kgprobe.records import Entity, Placed
+from kgprobe.base.options import option
+from kgprobe.base.records import Entity, Placed
 from kgprobe.sources.contract import Loader, ShownText
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 

@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from benchmarks.check_example import COLLECTION, EXPLAINED, compare, differences, read_collection
-from kgprobe.dates import first_day, last_day, today
+from kgprobe.base.dates import first_day, last_day, today
+from kgprobe.base.records import Entity, Fact, Placed, Relation
 from kgprobe.loaders.example import FOLDER
-from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.articles import without_article
 from kgprobe.verbalize.sentences import Cloze, fill, object_continuations, wh_question

@@ -12,17 +12,17 @@ from click.testing import CliRunner
 
 import kgprobe
 from kgprobe.api.loading import load
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Placed, Rejected
 from kgprobe.cli.load import load as load_command
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint, same_database
 from kgprobe.loaders.own_graph.mapping import read_mapping
 from kgprobe.loaders.own_graph.sentences import sentences_of, sentences_of_date, words_of
 from kgprobe.loaders.own_graph.values import bound_of, literal_of
-from kgprobe.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import open_source
 from tests.conftest import require_engine
-from tests.servers.shared import wipe
+from tests.graph.servers.shared import wipe
 
 DATA = Path(__file__).parent.parent / "data" / "own_graph"
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
@@ -23,13 +24,12 @@ from kgprobe.loaders.sparql_walk import WalkPlan
 from kgprobe.loaders.wikidata import DumpSelection, open_dump
 from kgprobe.loaders.wikidata_model import OWN_PAGES, read_inactive_relations
 from kgprobe.loaders.wikidata_templates import shipped_relations
-from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import open_source
 from tests.cli.inprocess import run as kgprobe
+from tests.graph.servers.shared import environment_of
 from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
 from tests.loaders.sparql_server import Fault, Proxy, oxigraph, proxy
 from tests.loaders.wikidata_rdf import to_rdf
-from tests.servers.shared import environment_of
 
 GERMANY, FRANCE, KENYA = "Q183", "Q142", "Q114"
 ODD, CATEGORY, NAMELESS, GERMAN_ONLY, LONELY = "Q900001", "Q900002", "Q900003", "Q900004", "Q900005"

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.version import __version__
 from kgprobe.loaders import sparql_client
 from kgprobe.loaders.sparql_client import TRIES, SparqlClient, TooSlow
-from kgprobe.version import __version__
 from tests.cases import slow_except
 from tests.loaders.sparql_server import Fault, Proxy, oxigraph, proxy
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgprobe.base.records import Fact
 from kgprobe.loaders import sparql_walk
 from kgprobe.loaders.sparql_walk import WalkPlan, walk
-from kgprobe.records import Fact
 
 # Q1 leads to one item, and ninety-nine lead to it.
 STAR = [Fact("out", "Q1", "P1", "Q2"), *(Fact(f"in{n}", f"Q{n}", "P1", "Q1") for n in range(3, 102))]

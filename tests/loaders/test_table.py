@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import ArgumentError, KgprobeError
-from kgprobe.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Source, folded_by, open_source
 from tests.loaders.streams import messages, records
 

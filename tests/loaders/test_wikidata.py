@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Placed, Relation
 from kgprobe.loaders.wikidata import Dump, DumpSelection, open_dump, read_ids
-from kgprobe.records import Entity, Fact, Placed, Relation
 from kgprobe.sources.contract import open_source
 from tests.loaders.entities import Json, aliases, dump, entity, item, snak, statement, terms, time
 from tests.loaders.streams import messages, records

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from kgprobe.base.records import Entity, Fact, Rejected
 from kgprobe.loaders.literals import measure_literal, number_literal
 from kgprobe.loaders.wikidata import Dump, DumpSelection, open_dump
 from kgprobe.loaders.wikidata_literals import COARSE_DATE, OTHER_UNIT, quantity_literal, time_literal, unit_names
 from kgprobe.loaders.wikidata_time import JULIAN
-from kgprobe.records import Entity, Fact, Rejected
 from tests.loaders.entities import Json, dump, entity, item, snak, statement, time
 
 ITEM = "http://www.wikidata.org/entity/"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kgprobe.dates import first_day, last_day
+from kgprobe.base.dates import first_day, last_day
 from kgprobe.loaders.wikidata_time import JULIAN, bounds, interval, written
 from tests.loaders.entities import GREGORIAN
 from tests.loaders.wikidata_rdf import rdf_time

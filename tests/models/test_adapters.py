@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models import model_files
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models import demo
 
 

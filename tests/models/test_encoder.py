@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models import encoder as module
 from kgprobe.models.encoder import Encoder, load_encoder
 from tests.models.encoders import random_encoder

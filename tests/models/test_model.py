@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.models import identity, model, spec
 from kgprobe.models.api.cache import AnswerCache, answer_cache_path
 from kgprobe.models.api.generator import ApiGenerator

@@ -9,7 +9,7 @@ from gguf import GGUFWriter, quants
 from gguf.constants import GGMLQuantizationType
 from safetensors.torch import load_file, save_file
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models import quantization
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator

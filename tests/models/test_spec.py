@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.models import identity
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, Prices, Spending
@@ -217,7 +217,7 @@ def test_hub_out_of_reach(tmp_path):
     # A process of its own, because the hub's address is read when its library is imported.
     code = (
         "from kgprobe.models.spec import load_scorer\n"
-        "from kgprobe.errors import KgprobeError\n"
+        "from kgprobe.base.errors import KgprobeError\n"
         "try:\n    load_scorer('hf:nobody/nothing')\n"
         "except KgprobeError as error:\n    print(error)"
     )

@@ -4,25 +4,25 @@ from typing import Any
 
 import pytest
 
-from kgprobe.baselines.options import MeasuresOptions
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.options import Option, options_of
 from kgprobe.datasets import DatasetOptions
-from kgprobe.errors import UnknownNameError
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
-from kgprobe.options import Option, options_of
+from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
-from kgprobe.papers.tables import PAPERS
-from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.probes.examples import ExampleOptions
-from kgprobe.probes.register import PROBES
-from kgprobe.running.plan import RoundsOptions
-from kgprobe.sampling.drawing import DrawOptions
-from kgprobe.studies.options import (
+from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
     StrategiesOptions,
 )
+from kgprobe.papers.tables import PAPERS
+from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.examples import ExampleOptions
+from kgprobe.probes.register import PROBES
+from kgprobe.running.plan import RoundsOptions
+from kgprobe.sampling.drawing import DrawOptions
 
 # The dataclasses of each command that is not a probe.
 CLASSES: dict[str, tuple[type, ...]] = {

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
 from kgprobe.papers.tables import PAPERS, all_numbers, all_tables, filled, numbers_of, table_named, tables_of
-from tests.servers.shared import REPOSITORY
+from tests.graph.servers.shared import REPOSITORY
 
 if TYPE_CHECKING:
     from pathlib import Path

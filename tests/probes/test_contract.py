@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.options import options_of
+from kgprobe.base.progress import hearing_shares
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.options import options_of
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
-from kgprobe.progress import hearing_shares
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.running.store import FILE, OutcomeStore, encode_line, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance

@@ -11,17 +11,17 @@ import pytest
 
 import kgprobe
 from kgprobe.api import measuring, rounds, studies, study_measurements, template_studies
-from kgprobe.baselines.options import MeasuresOptions
+from kgprobe.base.options import options_of
 from kgprobe.cli.main import kgprobe as commands
 from kgprobe.judge import JudgedGraphOptions
 from kgprobe.labelling.ways import WAYS
-from kgprobe.options import options_of
+from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.studies.options import ExampleCountsOptions, PromptingOptions, TemplatesOptions
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.probes.statements import NegativeOptions, StatementOptions
-from kgprobe.studies.options import ExampleCountsOptions, PromptingOptions, TemplatesOptions
 
 # Values of the arguments that no probe has: nothing is read or loaded before the probe is made.
 MODEL: Any = SimpleNamespace(name="model", local=None, refresh=lambda: None)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 from scipy import stats
 
-from kgprobe.errors import KgprobeError
-from kgprobe.report.plots import HeatMap, write_plots_page
-from kgprobe.report.tables import rich_table
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Mean
+from kgprobe.base.tables import Table
 from kgprobe.results.comparison import Comparison, compare_models
+from kgprobe.results.rendering.plots import HeatMap, write_plots_page
+from kgprobe.results.rendering.tables import rich_table
 from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
-from kgprobe.stats.proportions import Mean
-from kgprobe.tables import Table
 from tests.results.answered import answered
 
 Answers = dict[str, dict[str, bool]]

@@ -15,10 +15,12 @@ from hypothesis import strategies as some
 from scipy import integrate, stats
 
 from kgprobe.api.graphs import draw_graph, paint_beliefs
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.intervals import Share
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import read_beliefs
@@ -26,12 +28,11 @@ from kgprobe.graph.state import graph_state
 from kgprobe.probes.distractors.evidence import curve_tables
 from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence, RightAnswer
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.about import About
 from kgprobe.results.finding import Finding
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.years import YearSource
-from kgprobe.stats.proportions import Share, share
+from kgprobe.stats.proportions import share
 from tests.probes.distractors.written import distractor_evidence
 from tests.results.found import find_in_outcomes, find_in_run
 from tests.running.killed_run import make_plan

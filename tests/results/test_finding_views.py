@@ -13,18 +13,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Mean, Share
+from kgprobe.base.tables import Table
 from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Grouping, GroupRates
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.cli.rendering import show_finding
-from kgprobe.errors import KgprobeError
 from kgprobe.results.about import About
 from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, Finding, ShownFact
 from kgprobe.results.finding_page import finding_lead, write_finding, write_finding_page
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running.collected import Ask
-from kgprobe.stats.proportions import Mean, Share, share
-from kgprobe.tables import Table
+from kgprobe.stats.proportions import share
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.results.forgetting import Forgetting, LossVerdict, find_forgetting
 from kgprobe.stats.paired_proportions import family_bounds, loss_bounds
 from tests.results.answered import answered

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate
 from kgprobe.beliefs.register import LEARNERS
-from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results import graph_rates
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running import learning

@@ -9,8 +9,8 @@ import pytest
 
 from kgprobe.judge.quality import Quality, quality_of
 from kgprobe.judge.training import LayerJudged, SplitQualities
-from kgprobe.report.plots import HeatMap, Plot, write_plots_page
 from kgprobe.results.judge import layer_plots, quality_plots
+from kgprobe.results.rendering.plots import HeatMap, Plot, write_plots_page
 
 
 def quality(seed: int = 0, count: int = 60, answers: int = 3) -> Quality:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.results.knowledge_gap import find_knowledge_gap
 from kgprobe.stats.proportions import share
 from tests.results.answered import answered

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import kgprobe
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.about import About
 from kgprobe.results.finding import Finding
 from kgprobe.results.finding_page import write_finding_page
@@ -20,8 +20,8 @@ from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.keys import FactKey
-from tests.report.page_numbers import apart, comparison_numbers, page_numbers
 from tests.results.found import find_in_outcomes, find_in_run
+from tests.results.rendering.page_numbers import apart, comparison_numbers, page_numbers
 from tests.running.killed_run import make_plan
 from tests.stored import store_measurement
 from tests.written_source import WrittenSource

@@ -6,8 +6,9 @@ from typing import Annotated
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.stats.proportions import Mean, Points, Share, share
-from kgprobe.tables import Heading, ResultRow, more_note, row_dicts, row_frame, row_table
+from kgprobe.base.intervals import Mean, Points, Share
+from kgprobe.base.tables import Heading, ResultRow, more_note, row_dicts, row_frame, row_table
+from kgprobe.stats.proportions import share
 
 
 @dataclass(frozen=True, slots=True)

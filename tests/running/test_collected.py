@@ -13,8 +13,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.models.model import Model
 from kgprobe.running import store
+from tests.graph.servers.shared import wipe
 from tests.models.tiny import byte_level, random_model
-from tests.servers.shared import wipe
 
 OPTIONS: dict[str, Any] = {"relations": ["P36"], "distractors": 2, "as_of": 20240101}
 

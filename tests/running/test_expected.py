@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from kgprobe.base.records import Entity
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity
 from kgprobe.running.learning import HierarchicalBeliefs, Learning, replay
 from kgprobe.running.runs import begin_run, get_run
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph import driver
 from kgprobe.graph.client import Graph
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.running.rounds import show_run
 from kgprobe.running.runs import forget_run, get_run
-from kgprobe.servers.opening import open_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
 from tests.conftest import require_engine

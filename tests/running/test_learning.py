@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Fact
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
-from kgprobe.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
-from kgprobe.records import Fact
 from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.running import learning
 from kgprobe.running.runs import get_run, run_folder

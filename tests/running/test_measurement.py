@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import share_counter
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
-from kgprobe.progress import share_counter
 from kgprobe.running.callbacks import Callbacks, Start, Stop
 from kgprobe.running.measurement import Progress, ask_each
 from kgprobe.running.settings import CONFIG, differences, digest_of, read_config

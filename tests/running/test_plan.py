@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 import pytest
 
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.options import make_options
 from kgprobe.beliefs.register import AIMS, LEARNERS, SAMPLING_RULES, default_sampling, learners_for
-from kgprobe.errors import ArgumentError
-from kgprobe.options import make_options
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 
 

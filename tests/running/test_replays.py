@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from scipy import integrate
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.records import Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import open_example
-from kgprobe.records import Fact
 from kgprobe.running.replays import demo_answers, demo_reference, fit_prior, make_reference, run_truth
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from kgprobe.api import rounds as library
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
 from kgprobe.beliefs.summary import summarize
-from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import list_runs

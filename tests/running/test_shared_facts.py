@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.shared_facts import find_shared_facts, read_answers
 from kgprobe.sampling.keys import FactKey

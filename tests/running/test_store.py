@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe import files
-from kgprobe.errors import KgprobeError
+from kgprobe.base import files
+from kgprobe.base.errors import KgprobeError
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.store import FILE, OutcomeStore, encode_line, read_outcomes, read_rounds

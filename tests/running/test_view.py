@@ -16,16 +16,16 @@ import pytest
 
 import kgprobe
 from kgprobe.api import rounds as api_rounds
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.plugins import Register
+from kgprobe.base.records import Entity
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import summarize, view_rows
-from kgprobe.errors import KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import explore_names, find_query
 from kgprobe.graph.runs import latest_run
-from kgprobe.plugins import Register
 from kgprobe.probes.register import ProbeKind
-from kgprobe.records import Entity
 from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.frame import open_frame

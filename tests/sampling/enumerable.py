@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from kgprobe.records import Entity, Fact
+from kgprobe.base.records import Entity, Fact
 
 AS_OF = 20200101
 

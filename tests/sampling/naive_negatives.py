@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kgprobe.records import Entity, Fact
+from kgprobe.base.records import Entity, Fact
 from tests.sampling.enumerable import enumerable
 
 # Wordings of relations; r2 and r3 share one, and so do r3 and r4. No fact has the last one.

@@ -5,7 +5,7 @@ import json
 import random
 from pathlib import Path
 
-from kgprobe.records import Entity, Fact, Relation
+from kgprobe.base.records import Entity, Fact, Relation
 
 # Number of facts of a graph.
 _FACTS = 300

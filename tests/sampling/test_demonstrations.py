@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 from scipy import stats
 
+from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey

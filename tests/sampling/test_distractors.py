@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 from scipy import stats
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling.distractors import EXCLUDED, Distractor, FormerObjects, RandomDistractors, admissible
 from kgprobe.sampling.facts import askable_facts, describe_facts

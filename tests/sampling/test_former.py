@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.dates import UNKNOWN, last_day
+from kgprobe.base.dates import UNKNOWN, last_day
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
+from kgprobe.probes.search.strategies import StrategyContext, make_strategy
 from kgprobe.sampling.distractors import FORMER, RandomDistractors, former_objects
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
-from kgprobe.search.strategies import StrategyContext, make_strategy
 from kgprobe.verbalize.sentences import Cloze
 from tests.sampling.real_facts import hash_of, wikidata
 from tests.written_source import WrittenSource

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.distractors import former_objects
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_fact

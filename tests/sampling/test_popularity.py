@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey, Keys
 from kgprobe.sampling.popularity import PopularFacts, balanced_sample, ranges_of

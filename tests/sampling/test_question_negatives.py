@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 from scipy import stats
 
+from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact
 from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives

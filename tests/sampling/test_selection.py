@@ -4,9 +4,9 @@ import io
 from collections import Counter
 from collections.abc import Sequence
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import read_facts, sample_facts
 from tests.written_source import WrittenSource

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling import pool_draws, semantic
 from kgprobe.sampling.features import Described, build_index, open_features
 from kgprobe.sampling.keys import FactKey

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact
 from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling import similar_literals
 from kgprobe.sampling.distractors import RandomDistractors

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.dates import day_number
+from kgprobe.base.dates import day_number
+from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact
 from kgprobe.sampling.distractors import FormerObjects
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgprobe.records import Rejected
+from kgprobe.base.records import Rejected
 from kgprobe.sources import json_values as module
 from kgprobe.sources.json_values import json_values
 from kgprobe.sources.lines import InputFile, open_input, open_members

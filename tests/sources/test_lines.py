@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Rejected
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Rejected
 from kgprobe.sources import lines as reading
 from kgprobe.sources.lines import InputFile, fingerprint, open_input, open_members
 

@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from kgprobe.baselines.measures import COUNTS
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.papers.baselines.measures import COUNTS
 from kgprobe.stats.agreement import agreement, calibrate, cohen_kappa, fleiss_kappa, robustness
 
 

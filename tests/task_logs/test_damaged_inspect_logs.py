@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.task_logs import zip_members
 from kgprobe.task_logs.opening import open_task_log
 

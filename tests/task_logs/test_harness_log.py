@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import KgprobeError
-from kgprobe.results.paired_tasks import pair_logs
+from kgprobe.base.errors import KgprobeError
 from kgprobe.task_logs.opening import is_task_log, open_task_log
+from kgprobe.task_logs.paired_tasks import pair_logs
 from tests.task_logs.written import write_harness_logs, write_lines
 
 KINDS = ("endings", "word", "written", "document")

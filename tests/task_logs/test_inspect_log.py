@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.task_logs.opening import open_task_log
 from tests.task_logs.written import write_inspect_log
 

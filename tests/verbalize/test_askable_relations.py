@@ -2,13 +2,13 @@
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.reversal import Reversal, mark_reversal
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.questions.items import QuestionItems
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.askable_relations import askable_relations
 from tests.written_source import WrittenSource

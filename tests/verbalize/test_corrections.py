@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Rejected
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Rejected
 from kgprobe.verbalize.corrections import WrittenCloze, pair_up, read_verbalizations
 from kgprobe.verbalize.sentences import Cloze
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.records import Relation
+from kgprobe.base.records import Relation
 from kgprobe.verbalize.question_writing import QuestionTask, objections, writing_prompt, written_question
 
 CAPITAL = Relation(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.bulk.row_files import ARRAY_DELIMITER_NAME
 from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.driver import batches

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import appearing
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import appearing
 from kgprobe.graph.bulk.bulk_files import EXTRA_ENTITIES, EXTRA_RELATIONS, BulkCounts, BulkFiles
 from kgprobe.graph.bulk.entity_files import EntityFiles, NodeTable
 from kgprobe.graph.bulk.fact_files import FactFiles, Relations

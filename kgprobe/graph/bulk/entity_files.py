@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.records import Entity, Placed
 from kgprobe.graph.bulk.id_table import IdTable, hash_bytes, hashes_of, order_of
 from kgprobe.graph.bulk.row_files import (
     ARRAY_DELIMITER,
@@ -29,7 +30,6 @@ from kgprobe.graph.bulk.row_files import (
 )
 from kgprobe.graph.client import Row
 from kgprobe.graph.record_batches import EntityRows, Problem, duplicate
-from kgprobe.records import Entity, Placed
 
 _TEXTS = "id,label,aliases:string[],description,types:string[],popularity:double,value,datatype,source,load,line:long"
 _HEADER = f":ID(Entity),{_TEXTS},file:IGNORE,number:long,degree:long,size:long,:LABEL"

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Fact, Placed
 from kgprobe.graph.bulk.entity_files import NodeTable
 from kgprobe.graph.bulk.row_files import RowFiles, columns_of, optional, quoted, spill_file
 from kgprobe.graph.bulk.sorted_runs import SortedRuns
 from kgprobe.graph.record_batches import Problem, absent, duplicate, fact_row
-from kgprobe.records import Fact, Placed
 from kgprobe.sources.contract import Source
 
 _HEADER = (

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
-from kgprobe.arguments import refuse_half_characters
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.arguments import refuse_half_characters
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 
 OPENAI = "https://api.openai.com/v1"
 # A key below this length is a placeholder, such as "none", and may be a word of an answer.

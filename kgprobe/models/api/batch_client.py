@@ -11,14 +11,14 @@ import httpx2
 import msgspec
 import openai
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import UNREADABLE_JSON
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON
+from kgprobe.base.progress import print_message
+from kgprobe.base.waiting import LONGEST_ASKED_WAIT, back_off
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
 from kgprobe.models.api.spending import ApiOptions
-from kgprobe.progress import print_message
-from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5

@@ -21,8 +21,9 @@ import httpx2
 import msgspec
 import openai
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import UNREADABLE_JSON
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON
+from kgprobe.base.progress import print_message, waiting
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.batch_client import BatchClient, BatchFault, BatchState, RequestCounts
 from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_client, shortened
@@ -30,7 +31,6 @@ from kgprobe.models.api.form import Form
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
 from kgprobe.models.api.spending import BATCH_PRICE, MOST_REQUESTS, ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.progress import print_message, waiting
 
 # Maximum bytes of a batch.
 _MOST_BYTES = 200_000_000

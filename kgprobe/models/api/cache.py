@@ -11,8 +11,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import home, make_folder, owner_only
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import home, make_folder, owner_only
 from kgprobe.models.generating.generator import Answer
 
 _PATIENCE = 60.0

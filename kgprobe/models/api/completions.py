@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.files import UNREADABLE_JSON
+from kgprobe.base.files import UNREADABLE_JSON
 from kgprobe.models.api.connection import Fault, shortened
 from kgprobe.models.generating.thinking import Split, split_thought
 

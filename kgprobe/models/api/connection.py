@@ -17,8 +17,8 @@ from typing import Any
 import httpx2
 import openai
 
+from kgprobe.base.waiting import retry_after
 from kgprobe.models.api.address import Address
-from kgprobe.waiting import retry_after
 
 # Maximum bytes of an answer, error messages included.
 LARGEST = 4 * 2**20

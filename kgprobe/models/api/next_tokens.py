@@ -26,8 +26,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import UNREADABLE_JSON
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form

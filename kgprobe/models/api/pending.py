@@ -13,8 +13,8 @@ from pathlib import Path
 import filelock
 import msgspec
 
-from kgprobe.errors import KgprobeError
-from kgprobe.files import make_folder, owner_only, read_json, replacing
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import make_folder, owner_only, read_json, replacing
 
 # Seconds after which servers have deleted the answers of a batch.
 _KEPT = 30 * 24 * 3600.0

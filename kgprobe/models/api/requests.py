@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar
 import httpx2
 import openai
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.waiting import LONGEST_ASKED_WAIT, back_off, wait_for_coroutine
 from kgprobe.models.api.address import Address
 from kgprobe.models.api.batches import BatchSession
 from kgprobe.models.api.cache import AnswerCache, answer_key
@@ -24,7 +25,6 @@ from kgprobe.models.api.form import Form
 from kgprobe.models.api.pending import PendingBatches
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
-from kgprobe.waiting import LONGEST_ASKED_WAIT, back_off, wait_for_coroutine
 
 # Seconds of the first back-off.
 _FIRST_WAIT = 0.5

@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from kgprobe.arguments import check_choice
-from kgprobe.errors import KgprobeError
-from kgprobe.files import UNREADABLE_JSON
+from kgprobe.base.arguments import check_choice
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON
 from kgprobe.models.api.connection import Fault
 from kgprobe.models.api.form import Form
 from kgprobe.models.api.next_tokens import (

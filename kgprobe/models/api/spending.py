@@ -10,7 +10,7 @@ User options for models behind APIs.
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 
 # Maximum number of requests in a batch of a batch API, and its price as a share of the price of direct requests.
 MOST_REQUESTS = 50_000

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking
 

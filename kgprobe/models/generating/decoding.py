@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import amount_for, compute_in_batches

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.decoding import (
     Ends,
     context_tokens,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.thinking import LAST_WORDS, MARKERS, OFF, THINK, Markers, Thinking
 from kgprobe.models.scoring.tokens import NO_THINKING, chat_text, chat_tokens
 

@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kgprobe.errors import ArgumentError
-from kgprobe.options import option
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.options import option
 
 OFF, ON = "off", "on"
 # Maximum tokens of a thought that is switched on without a budget.

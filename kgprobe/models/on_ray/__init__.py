@@ -6,7 +6,7 @@ model on them. Graph, probe and learner stay in one process.
 
 from dataclasses import dataclass
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 
 
 @dataclass(frozen=True, slots=True)

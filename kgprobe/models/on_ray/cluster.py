@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kgprobe.errors import KgprobeError, how_to_install
+from kgprobe.base.errors import KgprobeError, how_to_install
 
 # Seconds for a cluster to answer.
 _PATIENCE = 10.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from kgprobe.errors import ArgumentError, KgprobeError, first_line
+from kgprobe.base.errors import ArgumentError, KgprobeError, first_line
 from kgprobe.models.generating.generator import Generator
 from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.models.scoring.contract import EdgeScorer, TextScorer

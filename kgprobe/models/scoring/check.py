@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.devices import device_names
 from kgprobe.models.scoring.batching import is_out_of_memory
 from kgprobe.models.scoring.body import last_states, on_device

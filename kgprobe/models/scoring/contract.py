@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring.tokens import TokenizedPrompt, shared_lengths, tokenize
 from kgprobe.models.scoring.trie import Tree
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring.batching import amount_for, compute_in_batches
 from kgprobe.models.scoring.forward import in_eval_mode
 from kgprobe.models.scoring.trie import Integers

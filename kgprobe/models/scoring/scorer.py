@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import transformers
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.devices import device_names, devices_of
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.ahead import Stage, batches_ahead

@@ -22,7 +22,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring.cuts import last_cut
 from kgprobe.models.scoring.encoding import TokenCache, encode_as_is, encoder_of, take_as_is
 

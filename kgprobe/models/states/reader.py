@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.body import body_of, last_states
 from kgprobe.models.scoring.check import METHOD_MEANINGS

@@ -12,7 +12,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kgprobe.errors import KgprobeError, first_line, how_to_install
+from kgprobe.base.errors import KgprobeError, first_line, how_to_install
 from kgprobe.models.model_files import remedy_of_files
 from kgprobe.models.vllm_engine.options import EngineOptions
 

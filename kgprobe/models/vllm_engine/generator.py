@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.decoding import context_tokens, no_room
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, describe_generator, end_tokens, line_ends, read_answer

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.tokens import TokenizedPrompt, leading_tokens
 from kgprobe.models.vllm_engine.check import Expected

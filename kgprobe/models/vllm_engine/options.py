@@ -7,8 +7,8 @@ that comes with a model, other weight formats than safetensors, or other setting
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kgprobe.errors import ArgumentError, UnknownNameError
-from kgprobe.options import Option, make_options, option, options_of
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.options import Option, make_options, option, options_of
 
 PREFIX = "vllm:"
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}

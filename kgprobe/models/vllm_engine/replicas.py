@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.vllm_engine.engine import EngineSource, Output, SingleEngine, VllmRequest
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ the tables.
 
 from dataclasses import dataclass
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 from kgprobe.probes.register import ProbeKind, imported, with_scorer
 
 REDUCTIONS = ("sum", "mean", "characters", "bytes")

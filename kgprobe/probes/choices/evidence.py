@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import confidence_tables, normalized
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered
 from kgprobe.stats.proportions import share
-from kgprobe.tables import Table
 
 Floats = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages, leading_with_bos, score_passages
@@ -22,7 +23,6 @@ from kgprobe.probes.asking import in_order, not_begun, read_answers
 from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
-from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting

@@ -8,9 +8,9 @@ computes their means over many facts.
 from dataclasses import dataclass
 from typing import Any
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 from kgprobe.probes.register import ProbeKind, imported, with_scorer
-from kgprobe.search.strategies import STRATEGIES, with_strategy_options
+from kgprobe.probes.search.strategies import STRATEGIES, with_strategy_options
 from kgprobe.verbalize.templates.kinds import CLOZES
 
 

@@ -1,8 +1,8 @@
 """Probe that compares the plausibility of the right object with those of its distractors.
 
 Section 3 of the distractor paper; docs/methods/distractors.md. A strategy retrieves distractors
-(:mod:`kgprobe.search.strategies`), each candidate's plausibility is summed over its names
-(:mod:`kgprobe.search.plausibility`), and Min@n (:mod:`.measure`) decides if the right object ranks first.
+(:mod:`kgprobe.probes.search.strategies`), each candidate's plausibility is summed over its names
+(:mod:`kgprobe.probes.search.plausibility`), and Min@n (:mod:`.measure`) decides if the right object ranks first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.asking import in_order
@@ -29,12 +29,12 @@ from kgprobe.probes.distractors.evidence import (
     plausibility_table,
 )
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.search.plausibility import Candidates, log_plausibilities
+from kgprobe.probes.search.rivals import Rivals
+from kgprobe.probes.search.strategies import StrategyContext, make_strategy
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
-from kgprobe.search.plausibility import Candidates, log_plausibilities
-from kgprobe.search.rivals import Rivals
-from kgprobe.search.strategies import StrategyContext, make_strategy
 from kgprobe.stats.proportions import more_than_half
 from kgprobe.verbalize.sentences import Cloze
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.stats.proportions import CONFIDENCE, Mean, unseen_share
+from kgprobe.base.intervals import Mean
+from kgprobe.stats.proportions import CONFIDENCE, unseen_share
 
 Floats = NDArray[np.float64]
 

@@ -16,12 +16,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import mean_by_fact
 from kgprobe.probes.distractors.curves import mean_at, mean_curve, shown_numbers
 from kgprobe.probes.outcome import Alternatives, Evidence, Export, Outcome, ProbeResults
 from kgprobe.stats.proportions import CONFIDENCE
-from kgprobe.tables import Table
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.files import replacing
+from kgprobe.base.files import replacing
 from kgprobe.probes.outcome import Outcome
 
 SCHEMA = pa.schema(

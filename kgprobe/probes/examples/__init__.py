@@ -7,8 +7,8 @@ Section 2 and appendix F of the latent-knowledge paper; docs/methods/examples.md
 
 from dataclasses import dataclass, replace
 
-from kgprobe.errors import ArgumentError
-from kgprobe.options import option
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.options import option
 from kgprobe.probes.register import ProbeKind, imported, with_scorer
 from kgprobe.verbalize.templates.kinds import CLOZES
 

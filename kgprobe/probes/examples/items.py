@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 
+from kgprobe.base.progress import share_counter
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.prompts import NO_EXAMPLE, ExamplePrompts, Prompt, sentence_prompt
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
-from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.pool_draws import generator_of

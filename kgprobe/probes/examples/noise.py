@@ -15,7 +15,7 @@ from itertools import islice, product, starmap
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import score_spans

@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from kgprobe.base.progress import share_counter
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, no_unicode, not_unicode
 from kgprobe.probes.examples.items import ChoiceItem, outcome_of
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Prompt, fitting, pairs_of
 from kgprobe.probes.outcome import Outcome
-from kgprobe.progress import share_counter
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for
 
 # Maximum number of facts in one sequence, and number of examples between two facts.

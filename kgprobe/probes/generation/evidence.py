@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import by_relation, mean_of, share_of
 from kgprobe.probes.examples.evidence import PromptEvidence, fewer_examples_note
 from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered, shortened
-from kgprobe.tables import Table
 
 # Lengths of the text in words, for the table of lengths.
 _LENGTHS = (1, 2, 5, 10, 20)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 from kgprobe.probes.examples import PromptOptions
 from kgprobe.probes.tolerance import tolerance_option
 

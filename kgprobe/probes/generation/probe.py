@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.models.scoring.tokens import join
@@ -20,7 +21,6 @@ from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, c
 from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.progress import share_counter
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import Mention, all_mentions, can_be_found, mentions_in, near_values, normalized

@@ -12,12 +12,13 @@ from typing import Any
 import msgspec
 import pandas as pd
 
+from kgprobe.base.intervals import Share
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import mean_of, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
 from kgprobe.probes.questions.options import ANY, OWN
 from kgprobe.probes.thoughts import thought_tables
-from kgprobe.stats.proportions import Share, mean_of_shares, share
-from kgprobe.tables import Table
+from kgprobe.stats.proportions import mean_of_shares, share
 from kgprobe.verbalize.answers import sentences
 
 # The error class of answers that were right before.

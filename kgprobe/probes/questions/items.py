@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from kgprobe.arguments import check_choice
+from kgprobe.base.arguments import check_choice
+from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.asking import nameless, read_answers
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
 from kgprobe.probes.questions.options import DIFFICULTIES, EASY, OPEN
-from kgprobe.records import Relation
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of

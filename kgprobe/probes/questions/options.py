@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
-from kgprobe.options import option
 from kgprobe.probes.tolerance import tolerance_option
 
 # Kinds of questions: only yes/no, half yes/no and half wh-questions, or only wh-questions.

@@ -8,7 +8,8 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
-from kgprobe.arguments import check_choice
+from kgprobe.base.arguments import check_choice
+from kgprobe.base.progress import share_counter
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
@@ -27,7 +28,6 @@ from kgprobe.probes.questions.grading import (
 )
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.options import ANY, CREDITS, OWN
-from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
 # The examples avoid facts of a graph.

@@ -10,14 +10,15 @@ from typing import Any
 
 import pandas as pd
 
+from kgprobe.base.intervals import Percent
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import by_relation, mean_of
 from kgprobe.probes.examples.evidence import fewer_examples_note
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, answered, shortened
 from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.recall.classes import CLASSES, class_of_answers, guessed_classes
 from kgprobe.probes.thoughts import thought_tables
-from kgprobe.stats.proportions import Percent, share
-from kgprobe.tables import Table
+from kgprobe.stats.proportions import share
 
 
 class RecallEvidence(Evidence, frozen=True, tag="recall"):

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
-from kgprobe.options import option
 from kgprobe.probes.questions.options import CREDITS, OWN, WORDINGS
 from kgprobe.probes.tolerance import tolerance_option
 

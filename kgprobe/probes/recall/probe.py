@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from kgprobe.base.progress import share_counter
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
@@ -22,7 +23,6 @@ from kgprobe.probes.questions.grading import GradedAnswer, verify
 from kgprobe.probes.recall.evidence import RecallEvidence, most_frequent
 from kgprobe.probes.recall.items import RecallItem, RecallItems
 from kgprobe.probes.recall.options import RecallOptions
-from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
 # Share of a batch's progress that generation takes; the rest is reading the answers.

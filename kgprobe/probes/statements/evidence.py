@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import ALL, by_relation, mean_by_fact, mean_of, normalized, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Headline, Outcome, ProbeResults, answered
 from kgprobe.probes.statements.metrics import (
@@ -24,9 +26,7 @@ from kgprobe.probes.statements.metrics import (
     metrics_of_fact,
 )
 from kgprobe.sampling.statement_negatives import ENDS
-from kgprobe.sanitize import counted
 from kgprobe.stats.proportions import mean_share
-from kgprobe.tables import Table
 
 Floats = NDArray[np.float64]
 

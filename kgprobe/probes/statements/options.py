@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kgprobe.options import option
+from kgprobe.base.options import option
 
 INSTRUCTION = (
     "You are given a statement. Judge whether it is true. Answer with one word: True if it is true, False if it is"

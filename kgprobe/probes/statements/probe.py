@@ -9,7 +9,8 @@ from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.progress import share_counter
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, unaskable
@@ -17,7 +18,6 @@ from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatemen
 from kgprobe.probes.statements.items import StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS, RIGHT_MEANS, verdict_of
 from kgprobe.probes.statements.options import StatementOptions
-from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pandas as pd
 
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import share_of
 from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered
 from kgprobe.probes.statements.evidence import JudgementEvidence, judgement_results
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE
 from kgprobe.probes.thoughts import thought_tables
-from kgprobe.sanitize import counted
-from kgprobe.tables import Table
 
 
 class AnsweredStatement(msgspec.Struct, frozen=True):

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.progress import share_counter
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
@@ -20,7 +21,6 @@ from kgprobe.probes.statements.items import StatementItem, StatementItems
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
 from kgprobe.probes.true_false.options import STATEMENT, TrueFalseOptions
-from kgprobe.progress import share_counter
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.judgements import judgement_of
 

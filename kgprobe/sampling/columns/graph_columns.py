@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgprobe.base.progress import Wait
 from kgprobe.graph.client import Graph, Row
-from kgprobe.progress import Wait
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, mapped_array, mapped_lists, places_among

@@ -13,10 +13,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
-from kgprobe.dates import today
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.dates import today
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Rejected, Relation
 from kgprobe.graph.client import Graph
-from kgprobe.records import Rejected, Relation
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article
 from kgprobe.verbalize.templates.examples import ExampleFact, examples_of, relations_of

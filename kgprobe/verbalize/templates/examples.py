@@ -6,11 +6,11 @@ from operator import itemgetter
 
 import msgspec
 
-from kgprobe.dates import first_day
+from kgprobe.base.dates import first_day
+from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.rows import rows_by
-from kgprobe.records import Relation
 from kgprobe.verbalize.sentences import BLANK, Cloze, fill, wh_question
 from kgprobe.verbalize.templates.kinds import KINDS
 from kgprobe.verbalize.tense import has_ended, templates_of

@@ -14,8 +14,8 @@ from typing import Any, TextIO
 import msgspec
 from msgspec import Struct
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Placed, Rejected, Relation
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, decoded_lines, open_input
 from kgprobe.sources.values import check_id, tidy, tidy_all
 from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SENTENCE, check_template

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
-from kgprobe.records import Relation
+from kgprobe.base.records import Relation
 from kgprobe.verbalize.articles import indefinite, without_article
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 from kgprobe.verbalize.tense import base_of, in_the_past, tense_of

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from kgprobe.errors import UnknownNameError, expected_one_of
-from kgprobe.records import Relation
+from kgprobe.base.errors import UnknownNameError, expected_one_of
+from kgprobe.base.records import Relation
 
 SUBJECT = "[X]"
 OBJECT = "[Y]"

@@ -6,11 +6,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
 
+from kgprobe.base.records import Relation
+from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import load_source
 from kgprobe.graph.names import relation_ids
-from kgprobe.records import Relation
-from kgprobe.sanitize import counted
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.templates.examples import relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in

@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from kgprobe.records import Rejected, Relation
-from kgprobe.sanitize import visible
+from kgprobe.base.records import Rejected, Relation
+from kgprobe.base.sanitize import visible
 from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, explain, open_input, validation_message
 from kgprobe.sources.values import check_id
 from kgprobe.verbalize.templates.kinds import check_template

@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from kgprobe.records import Relation
+from kgprobe.base.records import Relation
 from kgprobe.verbalize.templates.check import NO_VERB, check_relation
 from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.generic import cloze_of_label, label_of

@@ -22,10 +22,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from kgprobe.base.records import Relation
 from kgprobe.models.generating.generator import Generator, Request, Unanswered
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TextError
-from kgprobe.records import Relation
 from kgprobe.verbalize.answers import read_yes_no
 from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.sentences import fill

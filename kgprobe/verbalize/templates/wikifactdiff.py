@@ -27,7 +27,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from kgprobe.records import Rejected
+from kgprobe.base.records import Rejected
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain
 from kgprobe.sources.values import check_id, tidy
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT

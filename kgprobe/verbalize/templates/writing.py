@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph
 from kgprobe.models.generating.generator import Generator, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
-from kgprobe.records import Relation
 from kgprobe.verbalize.askable_relations import relations_of_persons
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.check import check_relation

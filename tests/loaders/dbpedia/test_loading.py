@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.api.loading import load
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.loaders.dbpedia import own_templates, preparing
-from kgprobe.records import Entity, Fact, Rejected, Relation
 from kgprobe.sources.contract import Source, open_source
 from tests.loaders.dbpedia.test_pages import naive
 

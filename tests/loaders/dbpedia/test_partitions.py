@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.loaders.dbpedia import partitions as module
 from kgprobe.loaders.dbpedia.partitions import Partitions
 

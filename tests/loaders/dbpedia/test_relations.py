@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.loaders.dbpedia import OWN_TEMPLATES, own_templates
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.sentences import Cloze, fill, wh_question
 from kgprobe.verbalize.templates.check import check_file, check_relation

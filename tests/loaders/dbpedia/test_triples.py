@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgprobe.base.records import Rejected
 from kgprobe.loaders.dbpedia.triples import read_triples
-from kgprobe.records import Rejected
 from kgprobe.sources.lines import open_input
 
 

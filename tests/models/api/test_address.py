@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kgprobe.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.models.api.address import OPENAI, find_address
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.api import batch_client, batches
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.api.cache import AnswerCache, answer_cache_path
 from kgprobe.models.generating.generator import Answer
 

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from transformers import GenerationConfig
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.api import requests as module
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.connection import LARGEST
 from kgprobe.models.api.generator import ApiGenerator

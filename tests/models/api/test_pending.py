@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.api.pending import PendingBatch, PendingBatches
 
 

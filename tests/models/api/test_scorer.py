@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.api.address import find_address
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.requests import Asker

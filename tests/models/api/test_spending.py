@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.api.spending import Prices, Reservation, Spending
 
 PRICES = {"cheap": Prices(1.0, 2.0), "dear": Prices(30.0, 60.0), "free": Prices(0.0, 0.0)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.thinking import WAYS, candidates
 from kgprobe.models.generating.generator import Answer, Request

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.generating import decoding
 from kgprobe.models.generating.decoding import Continuation, beam_search, end_of_answer
 from kgprobe.models.generating.generator import Request, Unanswered

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.generating import local as local_generator
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import TOP_P, LocalGenerator

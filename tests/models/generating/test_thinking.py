@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.generating.thinking import LONGEST_THOUGHT, Split, Thinking, split_thought

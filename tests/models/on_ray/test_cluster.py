@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.on_ray.cluster import check_ray, ray_cluster
 
 pytest.importorskip("ray")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 import kgprobe
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.model import Model, Models, open_in_worker
 from kgprobe.models.on_ray.scorer import WorkerScorer, divide

@@ -19,7 +19,7 @@ from transformers import (
     XLNetLMHeadModel,
 )
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.generating.decoding import beam_search
 from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.check import choose_method

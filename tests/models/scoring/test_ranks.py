@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring import ranks as module
 from kgprobe.models.scoring.ranks import next_token_ranks
 from tests.models.tiny import random_model

@@ -9,7 +9,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring import scorer as scorer_module
 from kgprobe.models.scoring.batching import Prefixes
 from kgprobe.models.scoring.forward import extend

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.sentences import Passage, leading_with_bos, score_passages
 from tests.models.exactness import score_tolerance

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring.tokens import TextError, encode, leading_tokens, tokenize
 from tests.models.tiny import byte_level, unigram
 

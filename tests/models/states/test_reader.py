@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.states.reader import StateReader
 from tests.cases import rotate

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.models import model_files
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.model import Model, load_model

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
@@ -13,7 +14,6 @@ from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import ChoiceEvidence
 from kgprobe.probes.choices.probe import ChoiceProbe
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import tiny_scorer

@@ -1,12 +1,12 @@
 """What the model cannot take of a comparison is left out of it, and told."""
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import DistractorProbe
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Verdict
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.facts import FactKey
 from tests.models.tiny import tiny_scorer
 from tests.written_source import WrittenSource

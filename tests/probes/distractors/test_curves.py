@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.probes.distractors.curves import curve_rows, mean_at, mean_curve, shown_numbers
 from kgprobe.probes.distractors.evidence import DistractorEvidence, common_facts, curve_tables, measured, values_of
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.probes.distractors import plausibilities as module
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.distractors.plausibilities import SCHEMA

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from kgprobe.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
@@ -20,7 +21,6 @@ from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import NAMELESS, DistractorProbe
 from kgprobe.probes.distractors.evidence import DistractorEvidence, LeftOut, Sentence, avg_at_n, curve_tables, min_at_n
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sources.contract import open_source
 from tests.models.tiny import byte_level, naive_score, random_model, tiny_scorer

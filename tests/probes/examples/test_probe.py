@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
@@ -16,7 +17,6 @@ from kgprobe.probes.examples import PROBE
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.probe import ExampleProbe
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Unanswered
@@ -16,7 +17,6 @@ from kgprobe.probes.generation import PROBE
 from kgprobe.probes.generation.evidence import GenerationEvidence
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import ProbeContext
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
 from tests.probes.questions.answering import Answering

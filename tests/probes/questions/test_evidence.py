@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from kgprobe.base.tables import Table
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import SHOWN_EXAMPLES, SHOWN_REASONS, QuestionEvidence, RightAnswer
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.proportions import mean_of_shares, share
-from kgprobe.tables import Table
 from tests.probes.distractors.written import distractor_evidence
 
 RIGHT, WRONG = Verdict.RIGHT, Verdict.WRONG

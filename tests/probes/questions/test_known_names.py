@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
@@ -13,7 +14,6 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import QuestionItems, QuestionKind
 from kgprobe.probes.questions.probe import QuestionProbe, prompt
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import normalized
 from tests.probes.questions.answering import Answering

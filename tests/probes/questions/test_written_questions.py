@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.questions.probe import QuestionProbe
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.probes.questions.answering import Answering
 from tests.probes.questions.test_probe import evidence_of

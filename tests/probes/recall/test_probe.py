@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
@@ -18,7 +19,6 @@ from kgprobe.probes.recall import PROBE
 from kgprobe.probes.recall.classes import CLASSES, guessed_classes
 from kgprobe.probes.recall.evidence import RecallEvidence
 from kgprobe.probes.register import ProbeContext
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.written_source import WrittenSource
 

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgprobe.errors import ArgumentError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
@@ -15,7 +16,6 @@ from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, TRUE, UNKNOWN
 from kgprobe.probes.statements.options import INSTRUCTION, StatementOptions
 from kgprobe.probes.statements.probe import StatementProbe
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import naive_score, tiny_scorer

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kgprobe.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
@@ -17,7 +18,6 @@ from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
 from kgprobe.probes.true_false.evidence import TrueFalseEvidence
 from kgprobe.probes.true_false.options import INSTRUCTION, TrueFalseOptions
 from kgprobe.probes.true_false.probe import TrueFalseProbe
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.results.about import About
 from kgprobe.results.comparison import compare_models
 from kgprobe.results.finding_page import finding_lead

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact
 from kgprobe.sampling.columns import statement_negatives as module
 from kgprobe.sampling.columns.graph_columns import GraphColumns, open_columns
 from kgprobe.sampling.columns.said import kept_said, said_of

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.records import Relation
+from kgprobe.base.records import Relation
 from kgprobe.verbalize.templates.kinds import backwards, check_template
 
 CAPITAL = Relation(

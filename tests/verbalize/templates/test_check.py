@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
-from kgprobe.records import Relation
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.templates.check import Flaw, check_file, check_relation
 from kgprobe.verbalize.templates.examples import ExampleFact

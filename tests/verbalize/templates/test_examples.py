@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.records import Entity, Fact, Relation
 from kgprobe.verbalize.templates.check import check_graph
 from kgprobe.verbalize.templates.examples import (
     ExampleFact,

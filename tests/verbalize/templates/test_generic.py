@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgprobe.records import Relation
+from kgprobe.base.records import Relation
 from kgprobe.verbalize.templates.check import check_relation
 from kgprobe.verbalize.templates.generic import FIELDS, cloze_of_label, completed, generic_relation
 from kgprobe.verbalize.templates.kinds import check_template

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgprobe.errors import UnknownNameError
+from kgprobe.base.errors import UnknownNameError
 from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, check_template
 
 GOOD = {

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.errors import KgprobeError
-from kgprobe.records import Relation
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.records import Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line, relations_in
 from kgprobe.verbalize.templates.patterns import read_patterns

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.records import Relation
+from kgprobe.base.records import Relation
 from kgprobe.verbalize.templates.check import NO_VERB
 from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.kinds import check_template

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from kgprobe.base.records import Relation
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
-from kgprobe.records import Relation
 from kgprobe.verbalize.templates.reading import (
     ReadingVerdict,
     TemplateReading,

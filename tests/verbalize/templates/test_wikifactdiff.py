@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kgprobe.records import Rejected, Relation
+from kgprobe.base.records import Rejected, Relation
 from kgprobe.sources.contract import open_source
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.templates.file import read_relations

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from kgprobe.base.records import Relation
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
-from kgprobe.records import Relation
 from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.proposals import LINES, SHOTS, objections
 from kgprobe.verbalize.templates.reading import Reader, asking_reader, scoring_reader

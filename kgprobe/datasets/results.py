@@ -1,0 +1,172 @@
+"""Multiple-choice datasets: built, imported, opened, and exported."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Table, row_table
+from kgprobe.datasets.building import RelationCounts
+from kgprobe.datasets.contents import DatasetRelation, read_relations
+from kgprobe.datasets.folder import DatasetFolder
+from kgprobe.results.result import OldResult
+
+# Reasons for left-out relations that a summary lists.
+_SHOWN_REASONS = 3
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BuiltDataset(OldResult):
+    """A new multiple-choice dataset; one row for each relation, whose ``reason`` is None if it is in the dataset.
+
+    Attributes:
+        relations: all relations, with the reason for those that are left out.
+        train, test: facts of each relation in the dataset, by split.
+    """
+
+    folder: Path
+    relations: Sequence[RelationCounts]
+    train: int
+    test: int
+
+    row, listed = RelationCounts, "relations"
+
+    @property
+    def left_out(self) -> list[RelationCounts]:
+        """The relations that are left out."""
+        return [relation for relation in self.relations if relation.reason is not None]
+
+    def tables(self) -> list[Table]:
+        """Return the relations in the dataset, and those left out."""
+        included = [relation.cells() for relation in self.relations if relation.reason is None]
+        for cells in included:
+            del cells["why"]
+        tables = [Table("relations", "In the data set", included)]
+        if self.left_out:
+            tables.append(row_table("left_out", "Left out", self.left_out))
+        return tables
+
+    def summary(self) -> str:
+        """Return numbers of relations and facts, the folder, and the reasons for left-out relations."""
+        reasons = Counter(_without_counts(str(relation.reason)) for relation in self.left_out)
+        included = len(self.relations) - reasons.total()
+        counts = (
+            f"{counted(included, 'relation')} of {len(self.relations):,} qualified: {included * self.train:,} facts to"
+            f" show and {included * self.test:,} to ask, in {self.folder}."
+        )
+        if not reasons:
+            return counts
+        listed = "; ".join(f"{count:,} with {reason}" for reason, count in reasons.most_common(_SHOWN_REASONS))
+        more = f"; and {len(reasons) - _SHOWN_REASONS} more reasons" if len(reasons) > _SHOWN_REASONS else ""
+        return f"{counts}\nLeft out: {counted(reasons.total(), 'relation')}: {listed}{more}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder and the relations."""
+        return {"folder": str(self.folder), "relations": self.rows()}
+
+
+def _without_counts(reason: str) -> str:
+    """Return a reason without a relation's own counts, so that relations can share it.
+
+    >>> _without_counts("12 facts of 500 and 6 objects of 100")
+    'fewer than 500 facts and fewer than 100 objects'
+    """
+    few = re.sub(r"[\d,]+ (facts|objects) of ([\d,]+)", r"fewer than \2 \1", reason)
+    return re.sub(r"^[\d,]+ facts have", "facts that have", few)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dataset(OldResult):
+    """Contents of a dataset; one row for each relation.
+
+    Attributes:
+        relations: its relations, in the order of its files.
+    """
+
+    folder: Path
+    relations: Sequence[DatasetRelation]
+
+    row, listed, key = DatasetRelation, "relations", "relations"
+
+    def summary(self) -> str:
+        """Return the numbers of relations and facts."""
+        train = sum(map(attrgetter("train"), self.relations))
+        test = sum(map(attrgetter("test"), self.relations))
+        return f"{counted(len(self.relations), 'relation')}: {train:,} facts to show and {test:,} to ask."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder and the relations."""
+        return {"folder": str(self.folder), "relations": self.rows()}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ImportedDataset(Dataset):
+    """A new data set of published files; its notes are unusable lines and templates of the file of templates.
+
+    Attributes:
+        skipped: number of skipped rows by reason.
+        merged: choices that were left out, because they are the right object, or twice in their row.
+    """
+
+    skipped: Mapping[str, int]
+    merged: int
+
+    def summary(self) -> str:
+        """Return the numbers of relations and facts, the folder, and the skipped rows by reason."""
+        lines = [f"{Dataset.summary(self)[:-1]}, in {self.folder}."]
+        if self.skipped:
+            reasons = "; ".join(f"{count:,}: {reason}" for reason, count in self.skipped.items())
+            lines.append(f"Skipped: {counted(sum(self.skipped.values()), 'row')}. {reasons}.")
+        if self.merged:
+            lines.append(f"Left out: {counted(self.merged, 'choice')} that are the right object, or twice in a row.")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the folder, the relations, and the skipped rows."""
+        return {**Dataset.to_dict(self), "skipped": dict(self.skipped), "merged_choices": self.merged}
+
+
+def read_dataset(files: DatasetFolder) -> Dataset:
+    """Return the contents of a dataset; see :func:`~kgprobe.datasets.contents.read_relations`."""
+    relations = read_relations(files)
+    untaught = ", ".join(relation.relation for relation in relations if not relation.train)
+    notes = [f"Facts of these relations cannot be asked, as `train` has no examples: {untaught}."] if untaught else []
+    return Dataset(files.path, relations, notes=notes)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HarnessTask(OldResult):
+    """A task of lm-evaluation-harness; its notes are differences that are possible between the harness and kgprobe.
+
+    Attributes:
+        name: name for ``lm_eval --tasks``.
+    """
+
+    folder: Path
+    name: str
+    facts: int
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        return ("folder", "name", "facts")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the task as one row."""
+        return [{"folder": str(self.folder), "name": self.name, "facts": self.facts}]
+
+    def summary(self) -> str:
+        """Return the command that runs the task."""
+        return (
+            f"{counted(self.facts, 'fact')} in {self.folder}. To run it:\n"
+            f"lm_eval --include_path {self.folder.parent} --tasks {self.name} --model hf --model_args pretrained=MODEL"
+            " --log_samples --output_path logs\n`kgprobe compare` reads the logs of two models."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, JSON-compatible."""
+        return {**self.rows()[0], "notes": list(self.notes)}

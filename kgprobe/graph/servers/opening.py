@@ -1,0 +1,162 @@
+"""Open a graph: from a folder, whose server is started on demand, or from the address of a running server."""
+
+import atexit
+import contextlib
+import os
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refuse_credentials
+from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.servers.leases import take_lease
+from kgprobe.graph.servers.server import running
+
+# Prefix of the environment variables of a user's own graph.
+_USERS = "KGPROBE_FROM"
+
+# Graphs of this process that hold a lease; empty in a fork.
+_leased: weakref.WeakSet[Graph] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leased.clear)
+
+
+@atexit.register
+def _close_all() -> None:
+    for graph in list(_leased):
+        # Python is ending anyway: ignore another Ctrl-C.
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
+            graph.close()
+
+
+def open_graph(
+    graph: str | Path | None = None,
+    *,
+    engine: str | None = None,
+    memory: int | None = None,
+    ask_password: Callable[[str], str] | None = None,
+) -> Graph:
+    """Open a connection to a graph.
+
+    >>> with open_graph() as graph:
+    ...     graph.query("MATCH (e:Entity {id: $id}) RETURN e.label AS label", id="Q142")
+    label
+    France
+    1 row
+
+    You can also call ``close()`` instead of using ``with``. The server of a graph in a folder runs while at least one
+    process uses it: opening the graph starts it within seconds, closing it in the last process stops it. An unclosed
+    graph is closed when it is collected or when Python exits. A killed process leaves the server running until another
+    process opens and closes the graph. No signal handler is set here; programs that are ended by signals can use
+    :func:`~kgprobe.graph.servers.signals.ending_in_order`.
+
+    Args:
+        graph: folder of a local graph, which need not exist yet; or the address ``bolt://…`` or ``neo4j://…`` of a
+            remote server, with user, password and database from ``KGPROBE_GRAPH_USER``, ``KGPROBE_GRAPH_PASSWORD`` and
+            ``KGPROBE_GRAPH_DATABASE``. None for ``KGPROBE_GRAPH``, or else the default folder.
+        engine: engine of a local graph, ``arcadedb`` or ``neo4j``; None for the one that created the data, or
+            ``arcadedb`` in a new folder.
+        memory: memory in MiB for the server of a local graph, if it is started now; None for a quarter of the
+            machine's, between 512 and 4096.
+        ask_password: called with a prompt for the password of a remote server, if the environment has none;
+            ``getpass.getpass``, for example.
+
+    Raises:
+        ArgumentError: an argument is not allowed.
+        KgprobeError: the server does not start, does not answer, or refuses the password.
+    """
+    place = _folder_or_address(graph)
+    if isinstance(place, str) and is_address(place):
+        for argument, value in (("engine", engine), ("memory", memory)):
+            if value is not None:
+                raise ArgumentError(argument, f"is for a local graph; {place} is a remote server.")
+        return Graph(endpoint_of(place, ask_password))
+    connection = take_lease(folder_of(place), engine, memory).connect()
+    _leased.add(connection)
+    return connection
+
+
+def open_users_graph(place: str, argument: str) -> Graph:
+    """Open a user's own graph, which kgprobe has not loaded.
+
+    Args:
+        place: address of its server, with user, password and database from ``KGPROBE_FROM_USER``,
+            ``KGPROBE_FROM_PASSWORD`` and ``KGPROBE_FROM_DATABASE``; or the folder of a graph that kgprobe serves.
+        argument: name of the argument with the place.
+
+    Raises:
+        ArgumentError: the address contains a password, or the folder has no graph.
+        KgprobeError: as for :func:`open_graph`.
+    """
+    refuse_credentials(place, argument, _USERS)
+    if is_address(place):
+        return Graph(endpoint_of(place, prefix=_USERS, argument=argument))
+    folder = folder_of(place)
+    if folder.engine is None:
+        raise ArgumentError(
+            argument,
+            f"is {place}, where there is no graph; the address of a server, such as bolt://localhost:7687, or the"
+            " folder of a graph is expected.",
+        )
+    return open_graph(folder.path)
+
+
+def check_exists(graph: str | Path | None = None) -> None:
+    """Check that a local graph exists; nothing is checked for a remote server.
+
+    Args:
+        graph: as in :func:`open_graph`.
+
+    Raises:
+        UnknownNameError: there is no graph in the folder.
+    """
+    place = _folder_or_address(graph)
+    if isinstance(place, str) and is_address(place):
+        return
+    folder = folder_of(place)
+    if folder.engine is None:
+        raise UnknownNameError(
+            f"There is no graph in {folder.path}. `kgprobe load` makes one there from data, `kgprobe demo` one with an"
+            " example, `kgprobe graph start` an empty one."
+        )
+
+
+def is_running(graph: str | Path | None = None) -> bool:
+    """Return True if opening a graph starts no server: it is remote, or the server of its folder is running.
+
+    Args:
+        graph: as in :func:`open_graph`.
+    """
+    place = _folder_or_address(graph)
+    return (isinstance(place, str) and is_address(place)) or running(folder_of(place)) is not None
+
+
+def folder_of(graph: str | Path | None = None) -> Folder:
+    """Return the folder of a local graph.
+
+    Args:
+        graph: as in :func:`open_graph`.
+
+    Raises:
+        KgprobeError: it is an address.
+    """
+    place = _folder_or_address(graph)
+    if isinstance(place, str):
+        if is_address(place):
+            raise KgprobeError(f"{place} is a remote server; kgprobe starts and stops only local graphs.")
+        if "://" in place:
+            raise KgprobeError(
+                f"{place} is neither a folder nor an address of a graph: bolt://HOST:PORT or neo4j://HOST:PORT, with "
+                "+s or +ssc after bolt or neo4j for encryption."
+            )
+    # Resolve links: the server is found by the folder's path.
+    return Folder(Path(place).expanduser().resolve())
+
+
+def _folder_or_address(graph: str | Path | None) -> str | Path:
+    place = graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
+    if isinstance(place, str):
+        refuse_credentials(place)
+    return place

@@ -1,0 +1,228 @@
+"""Studies of few-shot examples: accuracy by the number of examples, and by the prompt format.
+
+Sections 3 and 4.1 of the latent-knowledge paper (its figures 1 and 4); docs/methods/studies.md. Facts and choices are
+the same throughout. In the first study, number and selection of the examples differ. In the second, all formats are
+compared with the first, fact by fact: McNemar's test, and Tango's interval of the difference.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgprobe.base.errors import KgprobeError
+from kgprobe.papers.studies.paired import against_first, compare_with_first
+from kgprobe.papers.studies.study import Study
+from kgprobe.probes.distractors.curves import mean_at, mean_curve
+from kgprobe.probes.examples.evidence import ExampleEvidence
+from kgprobe.probes.outcome import Outcome, answered
+from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot, line_of
+from kgprobe.running.store import Outcomes
+from kgprobe.stats.proportions import CONFIDENCE, share
+
+Floats = NDArray[np.float64]
+
+# The least number of examples that reaches this share of the accuracy with the most examples is enough.
+ENOUGH = 0.95
+_REPLICATES = 1_000
+
+
+def _answers(outcomes: Iterable[Outcome]) -> dict[str, ExampleEvidence]:
+    """Return the evidence of each answered fact."""
+    return {outcome.fact.fact: evidence for outcome, evidence in answered(outcomes, ExampleEvidence)}
+
+
+def example_counts_study(
+    draws: Mapping[tuple[int, int], Outcomes], model: str, config: Mapping[str, Any], seed: int = 0
+) -> Study:
+    """Compare accuracy by the number of examples.
+
+    Args:
+        draws: outcomes of the same facts, by number of examples and seed.
+
+    Raises:
+        KgprobeError: no fact was asked with every number of examples.
+    """
+    counts, seeds = (sorted(set(numbers)) for numbers in zip(*draws, strict=True))
+    answers = {draw: _answers(outcomes) for draw, outcomes in draws.items()}
+    common = _common(answers, counts)
+    # Correctness and probability of the right choice.
+    right = np.zeros((len(seeds), len(common), len(counts)))
+    sure = np.zeros_like(right)
+    for (count, draw_seed), evidences in answers.items():
+        place = (seeds.index(draw_seed), slice(None), counts.index(count))
+        right[place] = [evidences[fact].is_right for fact in common]
+        sure[place] = [evidences[fact].probability for fact in common]
+    curve = mean_curve(right.mean(axis=0), seed)
+    by_draw = right.mean(axis=1)
+    means = []
+    data: list[dict[str, Any]] = []
+    table: list[dict[str, Any]] = []
+    for column, count in enumerate(counts):
+        mean = mean_at(curve, column + 1)
+        means.append(mean)
+        for row, draw_seed in enumerate(seeds):
+            accuracy, confidence = float(by_draw[row, column]), float(sure[row, :, column].mean())
+            data.append({"examples": count, "seed": draw_seed, "accuracy": accuracy, "confidence": confidence})
+        deviation = float(by_draw[:, column].std(ddof=1)) if len(seeds) > 1 else None
+        row_of_mean = {"examples": count, "accuracy": mean.value, "low": mean.low, "high": mean.high}
+        table.append(row_of_mean | {"sd over draws": deviation, "confidence": float(sure[:, :, column].mean())})
+    lines = [replace(line_of("mean of the draws", curve), x=counts)]
+    for draw_seed, accuracies in zip(seeds, by_draw.tolist(), strict=True):
+        lines.append(Line(f"draw {draw_seed}", counts, accuracies, points=True))
+    enough = str(counts[_first_enough(curve.mean)])
+    if len(common) > 1:
+        low, high = _enough_interval(right, counts, seed)
+        enough += f" [{low}, {high}]"
+    return Study(
+        name="examples",
+        verdict=f"{enough} examples reach {ENOUGH:.0%} of the accuracy after {counts[-1]}, which is {means[-1]}; after"
+        f" {counts[0]} it is {means[0]}.",
+        title=f"Accuracy by number of examples · {model} · {len(common):,} facts, {len(seeds)} draws of examples",
+        data=data,
+        table=table,
+        plots=[Plot("By number of examples", "examples", "accuracy", lines, log_x=len(counts) > 2)],
+        notes=_notes(len(next(iter(draws.values()))), len(common), by_draw),
+        config=config,
+    )
+
+
+def _common(answers: Mapping[tuple[int, int], Mapping[str, ExampleEvidence]], counts: Sequence[int]) -> list[str]:
+    """Return the facts that have the full number of examples in every draw, sorted."""
+    most = 0
+    full: list[set[str]] = []
+    for (count, _), evidences in answers.items():
+        most = max([most, *map(attrgetter("examples"), evidences.values())])
+        full.append({fact for fact, evidence in evidences.items() if evidence.examples == count})
+    common = sorted(set.intersection(*full))
+    if not common:
+        raise KgprobeError(
+            f"No fact was asked after each of {', '.join(map(str, counts))} examples: a relation, or the model's"
+            f" context, has at most {most} for one. Use fewer: `counts`."
+        )
+    return common
+
+
+def _first_enough(means: Floats) -> int:
+    """Return the position of the first number of examples with enough accuracy."""
+    return int(np.argmax(means >= ENOUGH * means[-1]))
+
+
+def _enough_interval(right: Floats, counts: Sequence[int], seed: int) -> tuple[int, int]:
+    """Return the 95% bootstrap interval, over facts and draws, of the smallest number that is enough."""
+    seeds, facts, _ = right.shape
+    generator = np.random.default_rng(seed)
+    places = []
+    for _ in range(_REPLICATES):
+        draws = generator.multinomial(seeds, np.full(seeds, 1 / seeds)) / seeds
+        weights = generator.multinomial(facts, np.full(facts, 1 / facts)) / facts
+        places.append(_first_enough(np.einsum("s,f,sfc->c", draws, weights, right)))
+    low, high = np.quantile(places, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], method="closest_observation")
+    return counts[int(low)], counts[int(high)]
+
+
+def _notes(facts: int, common: int, by_draw: Floats) -> list[str]:
+    interval = "The interval of the number that is enough is a bootstrap's over facts and draws"
+    draws = len(by_draw)
+    if draws < 5:
+        interval += f"; {draws} draws show little of the variation between draws"
+    notes = [
+        "Facts and their choices are the same throughout. Draws differ in their examples; fewer examples are the first"
+        " of more.",
+        f"{interval}.",
+    ]
+    if left := facts - common:
+        notes.append(
+            f"{left:,} of {facts:,} facts are left out: they have too few examples, or none of their choices could"
+            " be asked."
+        )
+    if draws > 1:
+        spread = by_draw.std(axis=0, ddof=1)
+        notes.append(
+            f"Standard deviation of the accuracy between draws: {spread[0]:.3f} with the fewest examples,"
+            f" {spread[-1]:.3f} with the most."
+        )
+    return notes
+
+
+def prompt_formats(separators: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the options of the probe ``examples`` for each prompt format.
+
+    Args:
+        separators: separators between subject and object, in addition to a space.
+    """
+    formats: dict[str, Mapping[str, Any]] = {"examples": {}}
+    for separator in separators:
+        if separator != " ":
+            formats[f"examples, {separator!r}"] = {"separator": separator}
+    return formats | {
+        "examples, a line each": {"between": "\\n"},
+        "packed": {"packed": True},
+        "examples in sentences": {"prompt": "both", "between": ". "},
+        "sentences": {"prompt": "sentences"},
+    }
+
+
+def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mapping[str, Any]) -> Study:
+    """Compare ways of asking.
+
+    Args:
+        outcomes: by way; at least two ways.
+
+    Raises:
+        KgprobeError: no fact was asked in all ways.
+    """
+    evidences = {way: _answers(of_way) for way, of_way in outcomes.items()}
+    common = sorted(set.intersection(*map(set, evidences.values())))
+    if not common:
+        counts = "; ".join(f"{way}: {len(answers):,}" for way, answers in evidences.items())
+        raise KgprobeError(f"No fact could be asked in all ways: {counts}")
+    right = {way: np.array([answers[fact].is_right for fact in common]) for way, answers in evidences.items()}
+    tests = compare_with_first(right)
+    rows: list[dict[str, Any]] = []
+    data = []
+    categories = []
+    for way, answers in evidences.items():
+        probabilities = [answers[fact].probability for fact in common]
+        accuracy = share(int(right[way].sum()), len(common))
+        row = {
+            "way": way,
+            "facts": len(common),
+            "accuracy": accuracy,
+            "in the right one": float(np.mean(probabilities)),
+        }
+        rows.append(row | tests[way])
+        categories.append(Category(way, accuracy.value, accuracy.low, accuracy.high))
+        for fact, is_right, probability in zip(common, right[way].tolist(), probabilities, strict=True):
+            data.append({"way": way, "fact": fact, "right": is_right, "confidence": probability})
+    whiskers = f"accuracy; whiskers: {CONFIDENCE:.0%} interval"
+    return Study(
+        name="prompting",
+        verdict=against_first(rows, "way", "accuracy"),
+        title=f"Ways of asking · {model} · {len(common):,} facts",
+        data=data,
+        table=rows,
+        plots=[CategoryPlot("Accuracy by way of asking", whiskers, categories, (0.0, 1.0))],
+        notes=_prompting_notes(evidences, common),
+        config=config,
+    )
+
+
+def _prompting_notes(evidences: Mapping[str, Mapping[str, ExampleEvidence]], common: Sequence[str]) -> list[str]:
+    first = next(iter(evidences))
+    notes = [
+        "Facts, choices and examples are the same in all ways.",
+        f"gain is the accuracy less that of {first}, with Tango's 95% interval; p is from McNemar's exact test,"
+        " adjusted over the ways (Benjamini-Hochberg).",
+    ]
+    facts = set().union(*evidences.values())
+    if left := len(facts) - len(common):
+        notes.append(f"{left:,} of {len(facts):,} facts could not be asked in all ways, and are left out.")
+    for way, answers in evidences.items():
+        counts = {answers[fact].examples for fact in common}
+        if len(counts) > 1:
+            notes.append(f"{way}: {min(counts)} to {max(counts)} examples before a fact.")
+    return notes

@@ -1,0 +1,202 @@
+"""Effect of unknown and incorrect examples on later ones: the probability of the objects by position.
+
+Section 3 and appendix E of the latent-knowledge paper (its figure 2); docs/methods/studies.md.
+:mod:`kgprobe.probes.examples.noise` makes the sequences. The effect on an example that is not replaced is its
+probability less that in the unchanged sequence. Sequences are the units: intervals are Student's t over their means.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Mean
+from kgprobe.graph.client import Graph
+from kgprobe.graph.state import graph_state
+from kgprobe.models.model import Model
+from kgprobe.papers.studies.options import NoisyExamplesOptions
+from kgprobe.papers.studies.study import Study, signed
+from kgprobe.probes.examples.noise import (
+    ARRANGEMENTS,
+    CONTENTS,
+    LAYOUT,
+    NoisyProbabilities,
+    draw_fitting,
+    make_noisy,
+    measure_noise,
+)
+from kgprobe.results.rendering.plots import Line, Plot
+from kgprobe.running.callbacks import Callbacks, count_work
+from kgprobe.sampling.demonstrations import draw_demonstrations
+from kgprobe.stats.proportions import CONFIDENCE
+
+Floats = NDArray[np.float64]
+
+AS_IT_IS = "as it is"
+# Number of positions per point of the plots.
+_BIN = 10
+
+
+def noisy_examples_study(
+    graph: Graph,
+    model: Model,
+    relations: Sequence[str],
+    options: NoisyExamplesOptions,
+    seed: int,
+    as_of: int,
+    callbacks: Callbacks,
+) -> Study:
+    """Measure sequences of examples with noise, and compute its effect.
+
+    Args:
+        relations: relations of the sequences, which take turns; those with too few facts are left out.
+
+    Raises:
+        KgprobeError: no sequence could be asked, or a callback stopped the study.
+    """
+    scorer = model.scorer()
+    drawn, length = draw_fitting(graph, relations, options.length, seed, as_of, scorer)
+    names = sorted(drawn)
+    replaced = max(options.replaced * length // options.length, 1)
+    on_sequence = count_work(callbacks, options.sequences, options.sequences, "sequences")
+    probabilities: list[NoisyProbabilities] = []
+    refused: dict[str, str] = {}
+    for number in range(options.sequences):
+        turn, place = divmod(number, len(names))
+        relation = names[place]
+        if turn and place == 0:
+            drawn = draw_demonstrations(graph, names, length, seed + turn, as_of)
+        sequence = make_noisy(graph, relation, drawn[relation][:length], replaced, [seed + turn, number], as_of)
+        measured = "an example has no wrong object" if sequence is None else measure_noise(scorer, sequence, LAYOUT)
+        if isinstance(measured, str):
+            refused[relation] = measured
+        else:
+            probabilities.append(measured)
+        on_sequence()
+    if not probabilities:
+        raise KgprobeError(f"No sequence could be asked: {next(iter(refused.values()))}.")
+    relation_ids = set(map(attrgetter("sequence.relation"), probabilities))
+    about = [f"{len(relation_ids):,} relations; {replaced} of {length} examples are replaced."]
+    if length < options.length:
+        about.append(f"The model's context has room for {length} examples, fewer than {options.length}.")
+    for relation, reason in sorted(refused.items()):
+        about.append(f"Left out: {relation}: {reason}.")
+    config = {"graph": graph_state(graph), "scorer": scorer.describe(), "relations": names, "as_of": as_of}
+    return noise_study(probabilities, model.name, config | {"seed": seed, **asdict(options)}, about)
+
+
+def noise_study(
+    measured: Sequence[NoisyProbabilities], model: str, config: Mapping[str, Any], about: Sequence[str] = ()
+) -> Study:
+    """Compute the effect of the noise.
+
+    Args:
+        measured: at least one, all of one length.
+    """
+    unchanged = np.array([probabilities.as_it_is for probabilities in measured])
+    table: list[dict[str, Any]] = []
+    verdicts = []
+    plots = []
+    for arrangement in ARRANGEMENTS:
+        replaced = np.zeros(unchanged.shape, dtype=np.bool_)
+        for row, probabilities in zip(replaced, measured, strict=True):
+            row[probabilities.sequence.replaced[arrangement]] = True
+        after = np.logical_or.accumulate(replaced, axis=1) & ~replaced
+        next_after = after & np.roll(replaced, 1, axis=1)
+        lines = [_line("none replaced", unchanged, np.ones_like(replaced))]
+        changes: dict[str, Floats] = {}
+        effects: dict[str, Mean] = {}
+        for content in CONTENTS:
+            noisy = np.array([probabilities.noisy[arrangement, content] for probabilities in measured])
+            changes[content] = (noisy - unchanged).mean(axis=1, where=after)
+            effect = effects[content] = _mean(changes[content])
+            table.append(
+                {
+                    "replaced": f"{content}, {arrangement}",
+                    "their own probability": float(noisy.mean(axis=1, where=replaced).mean()),
+                    "of those after": float(noisy.mean(axis=1, where=after).mean()),
+                    "change": effect.value,
+                    "low": effect.low,
+                    "high": effect.high,
+                    "change of the next": float((noisy - unchanged).mean(axis=1, where=next_after).mean()),
+                }
+            )
+            lines.append(_line(f"right ones, {content} among them", noisy, ~replaced))
+            lines.append(_line(content, noisy, replaced, points=True))
+        words = "spread" if arrangement == "spread" else "in a block"
+        title, x_title = f"Replaced examples {words}", f"position, {_BIN} together"
+        plots.append(Plot(title, x_title, "mean probability of the object", lines, y_range=None))
+        verdicts.append(
+            f"{words.capitalize()}, incorrect examples change the probability of later ones by"
+            f" {signed(effects['incorrect'])}, unknown ones by {signed(effects['unknown'])}:"
+            f" {_comparison(_mean(changes['unknown'] - changes['incorrect']))}."
+        )
+    sequences, length = unchanged.shape
+    quarter = length // 4
+    return Study(
+        name="noisy-examples",
+        verdict=" ".join(verdicts),
+        title=f"Unknown and incorrect examples · {model} · {sequences:,} sequences of {length} examples",
+        data=_data(measured),
+        table=table,
+        plots=plots,
+        notes=[
+            *about,
+            "change is the probability of the examples after a replaced one, less that of the same examples where none"
+            f" is replaced; its {CONFIDENCE:.0%} interval is Student's t over sequences.",
+            f"Mean probability in unchanged sequences: {unchanged.mean():.3f};"
+            f" {unchanged[:, :quarter].mean():.3f} in the first quarter,"
+            f" {unchanged[:, -quarter:].mean():.3f} in the last.",
+        ],
+        config=config,
+    )
+
+
+def _mean(values: Floats) -> Mean:
+    """Return a mean with its t interval; a single value has none."""
+    mean = float(values.mean())
+    if len(values) == 1:
+        return Mean(mean, None, None)
+    reach = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(values) - 1) * stats.sem(values))
+    return Mean(mean, mean - reach, mean + reach)
+
+
+def _comparison(more: Mean) -> str:
+    """Return a clause on the effect of unknown examples less that of incorrect ones."""
+    if more.low is None or more.high is None:
+        return "a single sequence shows little"
+    if more.low > 0:
+        return "incorrect ones surely lower it more"
+    return "unknown ones surely lower it more" if more.high < 0 else "neither surely lowers it more"
+
+
+def _data(measured: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
+    parts = []
+    for number, probabilities in enumerate(measured):
+        sequence = probabilities.sequence
+        variants = {(AS_IT_IS, "right"): probabilities.as_it_is, **probabilities.noisy}
+        for (arrangement, content), values in variants.items():
+            places = np.arange(len(values))
+            columns = {
+                "sequence": number,
+                "relation": sequence.relation,
+                "arrangement": arrangement,
+                "content": content,
+                "position": places + 1,
+                "replaced": np.isin(places, sequence.replaced.get(arrangement, ())),
+                "probability": values,
+            }
+            parts.append(pd.DataFrame(columns))
+    return list(pd.concat(parts).to_dict("records"))
+
+
+def _line(name: str, values: Floats, chosen: NDArray[np.bool_], points: bool = False) -> Line:
+    """Return means over the chosen places of sequences, the places in bins."""
+    means = pd.Series(values[chosen]).groupby(np.nonzero(chosen)[1] // _BIN).mean()
+    return Line(name, (means.index * _BIN + (_BIN + 1) / 2).tolist(), means.tolist(), points=points)

@@ -1,0 +1,170 @@
+"""Study of generic templates: the same facts asked in hand-written templates and in those made of labels.
+
+Cloze sentences are compared by the probe ``distractors``: each hand-written sentence of a relation, and the generic
+one, against the first hand-written sentence. The difference between two hand-written sentences shows how much wording
+matters anyway. Questions are compared by the probe ``questions``. docs/methods/studies.md.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from kgprobe.base.errors import KgprobeError
+from kgprobe.papers.studies.paired import against_first, compare_with_first
+from kgprobe.papers.studies.study import Study, json_number
+from kgprobe.probes.distractors.evidence import DistractorEvidence
+from kgprobe.probes.outcome import Outcome, Verdict, answered
+from kgprobe.probes.questions.evidence import QuestionEvidence
+from kgprobe.results.rendering.plots import Category, CategoryPlot
+from kgprobe.stats.proportions import CONFIDENCE, share
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+GENERIC = "generic"
+# Titles of the measurements: a probe, and the origin of its templates.
+SENTENCES, QUESTIONS = "cloze sentences", "questions"
+
+
+def templates_study(
+    outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
+    distractors: int,
+    model: str,
+    config: Mapping[str, Any],
+) -> Study:
+    """Compare generic with hand-written templates on paired facts.
+
+    Args:
+        outcomes: of the same facts, by kind (``SENTENCES``, ``QUESTIONS``) and origin (``hand``, ``generic``).
+        distractors: n, of Min@n and Avg@n.
+
+    Raises:
+        KgprobeError: no fact was asked by all templates of a kind.
+    """
+    answers: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind, _ in outcomes}
+    for (kind, origin), of_origin in outcomes.items():
+        if kind == SENTENCES:
+            answers[kind] |= _by_sentence(of_origin, origin, distractors)
+    notes, verdicts, plots = [], [], []
+    if QUESTIONS in answers:
+        answers[QUESTIONS], left_out = _by_question(outcomes)
+        if left_out:
+            notes.append(
+                f"questions: {left_out:,} facts are left out: their hand-written and generic questions differ in kind"
+                " (yes/no, or who, which and what) or in the object that they name."
+            )
+    rows: list[dict[str, Any]] = []
+    data: list[dict[str, Any]] = []
+    for kind, by_way in answers.items():
+        common = _common_facts(kind, by_way)
+        values = {way: np.array([of_way[fact] for fact in common]) for way, of_way in by_way.items()}
+        new = _rows(kind, values)
+        rows += new
+        data += _data(kind, common, values, outcomes)
+        verdicts.append(f"{new[0]['kind'].capitalize()}: {against_first(new, 'templates', 'known')}")
+        plots.append(_plot(kind, new))
+        facts = len(set().union(*by_way.values()))
+        notes.append(f"{kind}: {len(common):,} of {facts:,} facts were asked by all templates, and count.")
+    notes += [
+        f"A fact is known in a sentence if its object beats all {distractors} distractors, which are the same in all"
+        " sentences; its value is the share of them that the object beats.",
+        "gain is the share of known facts less that of the first row of its kind, with Tango's 95% interval; p is from"
+        " McNemar's exact test, adjusted over the rows (Benjamini-Hochberg). τ: Kendall's, over facts, of the values"
+        " with those of the first row.",
+        "Only relations with hand-written templates are asked.",
+    ]
+    return Study(
+        name="templates",
+        verdict=" ".join(verdicts),
+        title=f"Generic and hand-written templates · {model}",
+        data=data,
+        table=rows,
+        plots=plots,
+        notes=notes,
+        config=config,
+    )
+
+
+def _common_facts(kind: str, by_way: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the facts that were asked by all templates of a kind."""
+    # Without an answered hand-written sentence there is nothing to compare with.
+    common = sorted(set.intersection(*map(set, by_way.values()))) if len(by_way) > 1 else []
+    if not common:
+        raise KgprobeError(f"No fact could be asked by all templates of {kind}; `kgprobe probe` prints the reasons.")
+    return common
+
+
+def _data(
+    kind: str,
+    facts: Sequence[str],
+    values: Mapping[str, Floats],
+    outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
+) -> list[dict[str, Any]]:
+    """Return a row for each fact and its templates."""
+    relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
+    rows: list[dict[str, Any]] = []
+    for way, of_way in values.items():
+        for fact, value in zip(facts, of_way.tolist(), strict=True):
+            rows.append({"kind": kind, "templates": way, "relation": relations[fact], "fact": fact, "value": value})
+    return rows
+
+
+def _plot(kind: str, rows: Sequence[Mapping[str, Any]]) -> CategoryPlot:
+    categories = [Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in rows]
+    whiskers = f"share of known facts; whiskers: {CONFIDENCE:.0%} interval"
+    return CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0))
+
+
+def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[str, dict[str, float]]:
+    """Return each fact's Avg@n in the first, second, … sentence of its relation.
+
+    Only sentences that all facts have are compared.
+    """
+    by_fact: dict[str, Floats] = {}
+    for outcome, evidence in answered(outcomes, DistractorEvidence):
+        by_fact[outcome.fact.fact] = evidence.avg_at_n(count)[:, -1]
+    sentences = min(map(len, by_fact.values()), default=0)
+    if origin == GENERIC:
+        return {"generic sentence": {fact: float(values[0]) for fact, values in by_fact.items()}}
+    ways = {}
+    for place in range(sentences):
+        ways[f"hand-written sentence {place + 1}"] = {fact: float(values[place]) for fact, values in by_fact.items()}
+    return ways
+
+
+def _by_question(outcomes: Mapping[tuple[str, str], Iterable[Outcome]]) -> tuple[dict[str, dict[str, float]], int]:
+    """Return 1 for each fact with a right answer and 0 for each with a wrong one, by origin of the question.
+
+    Only facts whose questions have the same kind and object in both origins count; the others are counted.
+    """
+    by_origin: dict[str, dict[str, float]] = {}
+    asked: defaultdict[str, set[tuple[str, str | None]]] = defaultdict(set)
+    for (kind, origin), of_origin in outcomes.items():
+        if kind == QUESTIONS:
+            right = by_origin[f"{origin} question"] = {}
+            for outcome, evidence in answered(of_origin, QuestionEvidence):
+                fact = outcome.fact.fact
+                right[fact] = float(outcome.verdict is Verdict.RIGHT)
+                asked[fact].add((evidence.kind, evidence.negative))
+    different = {fact for fact, questions in asked.items() if len(questions) > 1}
+    for origin, right in by_origin.items():
+        by_origin[origin] = {fact: value for fact, value in right.items() if fact not in different}
+    return by_origin, len(different)
+
+
+def _rows(kind: str, values: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Return a row for each way of asking."""
+    known: dict[str, Bools] = {way: of_way >= 1 for way, of_way in values.items()}
+    tests = compare_with_first(known)
+    first = next(iter(values.values()))
+    rows = []
+    for way, of_way in values.items():
+        tau = None if of_way is first else json_number(stats.kendalltau(first, of_way).statistic)
+        row = {"kind": kind, "templates": way, "facts": len(of_way)}
+        row |= {"known": share(int(known[way].sum()), len(of_way)), "mean value": float(of_way.mean())}
+        rows.append(row | tests[way] | {"τ": tau})
+    return rows

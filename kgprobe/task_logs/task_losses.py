@@ -1,0 +1,178 @@
+"""Loss of accuracy from a base model to a changed one, on the tasks of another evaluation tool, against a margin.
+
+docs/methods/comparison.md#logs-of-other-tools. Each task and metric is tested; the verdict covers all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Points, Share
+from kgprobe.base.sanitize import counted
+from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.results.forgetting import LossVerdict
+from kgprobe.results.rendering.checks import Check
+from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
+from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds
+from kgprobe.stats.proportions import share
+from kgprobe.task_logs.paired_tasks import PairedMetric, pair_logs
+from kgprobe.task_logs.task_comparison import LogComparison, changed_documents, count_changes
+
+if TYPE_CHECKING:
+    from kgprobe.task_logs.log import ModelLog
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLoss(ResultRow):
+    """The loss of accuracy in one task by one metric.
+
+    Attributes:
+        lost, gained: number of documents that only the base model, and only the changed model, has right.
+        loss: accuracy of the base model less that of the changed one, with one-sided bounds: the lower one is corrected
+            for the number of rows.
+        verdict: ``kept``, ``lost`` or ``undecided``.
+        detectable_loss: the smallest loss that one row alone would show to exceed the margin, with 80% power.
+        documents_needed: approximate number of documents in each row that show with 80% power that all rows keep the
+            margin, if nothing is lost; None where no number does.
+    """
+
+    task: Annotated[str, Heading("task")]
+    metric: Annotated[str, Heading("metric")]
+    documents: Annotated[int, Heading("documents")]
+    base_accuracy: Annotated[Share, Heading("{base}")]
+    tuned_accuracy: Annotated[Share, Heading("{tuned}")]
+    lost: Annotated[int, Heading("lost")]
+    gained: Annotated[int, Heading("gained")]
+    loss: Annotated[Points, Heading("loss")]
+    verdict: Annotated[str, Heading("verdict")]
+    detectable_loss: Annotated[float | None, Heading("detectable loss", Points)]
+    documents_needed: int | None
+
+    def sentence(self) -> str:
+        """Return the loss with its bounds in a sentence."""
+        change = "lost" if self.loss.value >= 0 else "gained"
+        return (
+            f"{points(self.loss.value)} {change} on {self.documents:,} documents: {self.lost:,} lost,"
+            f" {self.gained:,} gained (bounds of the loss {100 * (self.loss.low or 0):.1f} and"
+            f" {100 * (self.loss.high or 0):.1f} points)."
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class TaskLosses(LogComparison):
+    """Losses of accuracy on the tasks of a log.
+
+    Attributes:
+        base, tuned: names of the models.
+        margin: the allowed loss, as a share.
+    """
+
+    base: str
+    tuned: str
+    margin: float
+    losses: Sequence[TaskLoss]
+
+    row, listed = TaskLoss, "losses"
+    file: ClassVar[str] = "task_losses"
+
+    @property
+    def verdict(self) -> LossVerdict:
+        """Verdict: lost if any row is lost, kept if all are kept, else undecided."""
+        verdicts = {row.verdict for row in self.losses}
+        if LossVerdict.LOST.value in verdicts:
+            return LossVerdict.LOST
+        return LossVerdict.KEPT if verdicts == {LossVerdict.KEPT.value} else LossVerdict.UNDECIDED
+
+    @property
+    def title(self) -> str:
+        """Title of the page."""
+        return f"Documents that {self.tuned} lost since {self.base}"
+
+    def checks(self) -> list[Check]:
+        """Return one check for each task and metric."""
+        return [Check(f"{row.task}, {row.metric}", row.verdict, row.sentence()) for row in self.losses]
+
+    def tables(self) -> list[Table]:
+        """Return the losses, and the first lost documents."""
+        corrected = "" if len(self.losses) == 1 else f"; the lower bound is corrected for {len(self.losses)} rows"
+        note = (
+            f"The loss is in percentage points, with its one-sided 95% bounds{corrected}. Detectable loss: the smallest"
+            " loss that would be found to exceed the margin with 80% power, in this row alone."
+        )
+        title, rows = "Accuracy before and after", self.losses
+        tables = [row_table("losses", title, rows, [note], base=self.base, tuned=self.tuned)]
+        lost = [changed for changed in self.changed_documents if changed.change == "lost"]
+        if lost:
+            tables.append(row_table("lost_documents", "Right before, wrong now", lost, limit=SHOWN_FACTS))
+        return tables
+
+    def summary(self) -> str:
+        """Return the verdict and the rows that it depends on; if undecided, the documents needed."""
+        verdict = self.verdict
+        deciding = [row for row in self.losses if row.verdict == verdict.value]
+        places = f"{len(deciding)} of {counted(len(self.losses), 'row')} (task and metric)"
+        margin = f"the margin of {100 * self.margin:g} points"
+        heads = {
+            LossVerdict.LOST: f"Lost: {places} lost more than {margin}.",
+            LossVerdict.KEPT: f"Kept: {places} are within {margin}.",
+            LossVerdict.UNDECIDED: f"Undecided: {places} do not decide about {margin}.",
+        }
+        worst = max(deciding, key=lambda row: row.loss.value)
+        summary = f"{heads[verdict]} Largest loss: {worst.task}, {worst.metric}, {worst.sentence()}"
+        needed = [row.documents_needed for row in deciding if row.documents_needed is not None]
+        if verdict is not LossVerdict.UNDECIDED or not needed:
+            return summary
+        return f"{summary} Documents needed for 80% power if nothing is lost: about {max(needed):,} in each task."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return verdict, rows and changed documents, with stable keys; a loss is a share."""
+        return {"verdict": self.verdict.value, **StoredComparison.to_dict(self)}
+
+
+def find_task_losses(base: "ModelLog", tuned: "ModelLog", margin: float, metrics: Sequence[str]) -> TaskLosses:
+    """Compute the losses between two logs; see :func:`kgprobe.check`."""
+    paired = pair_logs(base, tuned, metrics, "tuned")
+    tested = [pair for pair in paired.metrics if pair.is_binary]
+    untested = [f"{pair.task}, {pair.metric}" for pair in paired.metrics if not pair.is_binary]
+    if not tested:
+        raise KgprobeError(
+            f"No metric has only the values 0 and 1, so that no loss can be tested: {'; '.join(untested)}. Log one"
+            " epoch, or use a reducer such as mode."
+        )
+    notes = [*paired.notes]
+    if untested:
+        notes.append(f"Not tested, as they have values between 0 and 1: {'; '.join(untested)}.")
+    return TaskLosses(
+        tool=base.tool,
+        base=paired.labels[0],
+        tuned=paired.labels[1],
+        margin=margin,
+        losses=[_loss(pair, margin, len(tested)) for pair in tested],
+        changed_documents=changed_documents(paired),
+        config={
+            "logs": [str(base.path.resolve()), str(tuned.path.resolve())],
+            "metrics": list(metrics),
+            "margin": margin,
+        },
+        notes=notes,
+    )
+
+
+def _loss(pair: PairedMetric, margin: float, rows: int) -> TaskLoss:
+    total, (lost, gained) = len(pair.first), count_changes(pair)
+    low, high = map(float, family_bounds(lost, gained, total, rows))
+    discordant = (lost + gained) / total
+    return TaskLoss(
+        pair.task,
+        pair.metric,
+        total,
+        share(int(pair.first.sum()), total),
+        share(int(pair.second.sum()), total),
+        lost,
+        gained,
+        Points((lost - gained) / total, low, high),
+        LossVerdict.of(low, high, margin).value,
+        detectable_loss(discordant, total, margin),
+        facts_needed(0.0, discordant, margin, verdicts=rows),
+    )
