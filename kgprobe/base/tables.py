@@ -5,7 +5,7 @@ its :class:`Heading` is what people read. Rows, columns, frames and tables follo
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
@@ -42,7 +42,7 @@ class Table:
         notes: sentences below the table.
         groups_by: column whose repeated cells are left blank for people; None for none.
         detail: True if commands print it only with ``--full``.
-        shaded: columns of numbers that pages shade by value; columns of shares always are.
+        shaded: True if pages shade all fractions by value; shares with an interval always are.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Table:
     notes: Sequence[str] = ()
     groups_by: str | None = None
     detail: bool = False
-    shaded: Collection[str] = ()
+    shaded: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -139,33 +139,6 @@ def row_dicts(rows: Iterable[ResultRow]) -> list[dict[str, Any]]:
     return [row.to_dict() for row in rows]
 
 
-def row_frame(rows: Sequence[ResultRow], kind: type[ResultRow]) -> "pd.DataFrame":
-    """Return rows of a class in pandas; without rows, its columns."""
-    import pandas as pd
-
-    frame: pd.DataFrame = pd.DataFrame(row_dicts(rows), columns=kind.columns())
-    return frame
-
-
-def row_table(
-    key: str,
-    title: str,
-    rows: Sequence[ResultRow],
-    notes: Sequence[str] = (),
-    *,
-    limit: int | None = None,
-    **names: str,
-) -> Table:
-    """Return rows as a table for people.
-
-    Args:
-        limit: maximum number of shown rows; if there are more, a note gives the total.
-        names: replace names in braces in headings.
-    """
-    shown = rows[:limit]
-    return Table(key, title, [row.cells(names) for row in shown], [*notes, *more_note(len(rows), shown)])
-
-
 def headed_cells(record: object, names: Names | None = None) -> dict[str, Any]:
     """Return the cells of a dataclass by heading; ``names`` replace those in braces in headings."""
     cells = {}
@@ -208,10 +181,8 @@ def more_note(total: int, shown: Sequence[object]) -> list[str]:
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON has it: dataclasses and rows as dictionaries, NaN as None."""
+    """Return a value as JSON has it: dataclasses, rows and results as dictionaries, NaN as None."""
     match value:
-        case ResultRow():
-            return value.to_dict()
         case Enum():
             return value.value
         case PurePath():
@@ -226,6 +197,8 @@ def json_value(value: Any) -> Any:
             return None if math.isnan(value) else value
         case Share() | Mean() | Points() | Percent():
             return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     if is_dataclass(value):
         return flat_fields(value)
     return json_value(value.tolist()) if hasattr(value, "tolist") else value

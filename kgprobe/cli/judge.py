@@ -177,6 +177,6 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
 
 def _show(result: "JudgeQuality | TrainedJudge", path: Path | None, as_json: bool) -> None:
     page = None if path is None else result.page(path).resolve()
-    for warning in result.warnings():
+    for warning in result.warnings:
         click.echo(f"Warning: {warning}", err=True)
     render(result, as_json, page)

@@ -79,4 +79,4 @@ def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:
     if output is not None:
         with waiting("Writing CSV"):
             labels.write_csv(output)
-    render(labels, as_json, labels.page(), files=[] if output is None else [output], lined=False)
+    render(labels, as_json, labels.page(), files=[] if output is None else [output])

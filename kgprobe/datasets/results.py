@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Table, row_table
 from kgprobe.datasets.building import RelationCounts
 from kgprobe.datasets.contents import DatasetRelation, read_relations
 from kgprobe.datasets.folder import DatasetFolder
-from kgprobe.results.result import OldResult
+from kgprobe.results.result import Listing, Result
 
 # Reasons for left-out relations that a summary lists.
 _SHOWN_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BuiltDataset(OldResult):
+class BuiltDataset(Result):
     """A new multiple-choice dataset; one row for each relation, whose ``reason`` is None if it is in the dataset.
 
     Attributes:
@@ -29,26 +28,18 @@ class BuiltDataset(OldResult):
     """
 
     folder: Path
-    relations: Sequence[RelationCounts]
+    relations: Annotated[
+        Sequence[RelationCounts],
+        Listing("In the data set", where=lambda relation: relation.reason is None, optional=True),
+        Listing("Left out", where=lambda relation: relation.reason is not None, detail=True),
+    ]
     train: int
     test: int
-
-    row, listed = RelationCounts, "relations"
 
     @property
     def left_out(self) -> list[RelationCounts]:
         """The relations that are left out."""
         return [relation for relation in self.relations if relation.reason is not None]
-
-    def tables(self) -> list[Table]:
-        """Return the relations in the dataset, and those left out."""
-        included = [relation.cells() for relation in self.relations if relation.reason is None]
-        for cells in included:
-            del cells["why"]
-        tables = [Table("relations", "In the data set", included)]
-        if self.left_out:
-            tables.append(row_table("left_out", "Left out", self.left_out))
-        return tables
 
     def summary(self) -> str:
         """Return numbers of relations and facts, the folder, and the reasons for left-out relations."""
@@ -64,10 +55,6 @@ class BuiltDataset(OldResult):
         more = f"; and {len(reasons) - _SHOWN_REASONS} more reasons" if len(reasons) > _SHOWN_REASONS else ""
         return f"{counts}\nLeft out: {counted(reasons.total(), 'relation')}: {listed}{more}."
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the folder and the relations."""
-        return {"folder": str(self.folder), "relations": self.rows()}
-
 
 def _without_counts(reason: str) -> str:
     """Return a reason without a relation's own counts, so that relations can share it.
@@ -80,7 +67,7 @@ def _without_counts(reason: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Dataset(OldResult):
+class Dataset(Result):
     """Contents of a dataset; one row for each relation.
 
     Attributes:
@@ -88,19 +75,13 @@ class Dataset(OldResult):
     """
 
     folder: Path
-    relations: Sequence[DatasetRelation]
-
-    row, listed, key = DatasetRelation, "relations", "relations"
+    relations: Annotated[Sequence[DatasetRelation], Listing("")]
 
     def summary(self) -> str:
         """Return the numbers of relations and facts."""
         train = sum(map(attrgetter("train"), self.relations))
         test = sum(map(attrgetter("test"), self.relations))
         return f"{counted(len(self.relations), 'relation')}: {train:,} facts to show and {test:,} to ask."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the folder and the relations."""
-        return {"folder": str(self.folder), "relations": self.rows()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -109,11 +90,11 @@ class ImportedDataset(Dataset):
 
     Attributes:
         skipped: number of skipped rows by reason.
-        merged: choices that were left out, because they are the right object, or twice in their row.
+        merged_choices: choices that were left out, because they are the right object, or twice in their row.
     """
 
     skipped: Mapping[str, int]
-    merged: int
+    merged_choices: int
 
     def summary(self) -> str:
         """Return the numbers of relations and facts, the folder, and the skipped rows by reason."""
@@ -121,13 +102,11 @@ class ImportedDataset(Dataset):
         if self.skipped:
             reasons = "; ".join(f"{count:,}: {reason}" for reason, count in self.skipped.items())
             lines.append(f"Skipped: {counted(sum(self.skipped.values()), 'row')}. {reasons}.")
-        if self.merged:
-            lines.append(f"Left out: {counted(self.merged, 'choice')} that are the right object, or twice in a row.")
+        if self.merged_choices:
+            lines.append(
+                f"Left out: {counted(self.merged_choices, 'choice')} that are the right object, or twice in a row."
+            )
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the folder, the relations, and the skipped rows."""
-        return {**Dataset.to_dict(self), "skipped": dict(self.skipped), "merged_choices": self.merged}
 
 
 def read_dataset(files: DatasetFolder) -> Dataset:
@@ -139,7 +118,7 @@ def read_dataset(files: DatasetFolder) -> Dataset:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class HarnessTask(OldResult):
+class HarnessTask(Result):
     """A task of lm-evaluation-harness; its notes are differences that are possible between the harness and kgprobe.
 
     Attributes:
@@ -150,15 +129,6 @@ class HarnessTask(OldResult):
     name: str
     facts: int
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return ("folder", "name", "facts")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the task as one row."""
-        return [{"folder": str(self.folder), "name": self.name, "facts": self.facts}]
-
     def summary(self) -> str:
         """Return the command that runs the task."""
         return (
@@ -166,7 +136,3 @@ class HarnessTask(OldResult):
             f"lm_eval --include_path {self.folder.parent} --tasks {self.name} --model hf --model_args pretrained=MODEL"
             " --log_samples --output_path logs\n`kgprobe compare` reads the logs of two models."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-compatible."""
-        return {**self.rows()[0], "notes": list(self.notes)}

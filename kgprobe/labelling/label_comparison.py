@@ -4,7 +4,7 @@ docs/methods/labels.md.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, ClassVar
@@ -58,16 +58,6 @@ class MovedFact(ResultRow):
     known_after: float
 
 
-def _matrix(compared: "LabelComparison") -> list[dict[str, Any]]:
-    """Return the numbers of facts by the class in the first table, and by that in the second."""
-    counts = {(row.before, row.after): row.facts for row in compared.transitions}
-    rows = []
-    for before in SCHEMES[compared.scheme]:
-        cells = {after: counts.get((before, after), 0) for after in SCHEMES[compared.scheme]}
-        rows.append({compared.one: before, **cells})
-    return rows
-
-
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class LabelComparison(StoredResult):
     """Two label tables over the asked facts that have a class in both; one row for each pair of classes.
@@ -84,12 +74,21 @@ class LabelComparison(StoredResult):
     facts: int
     transitions: Annotated[
         Sequence[Transition],
-        Listing("From {one} (rows) to {other} (columns)", cells=_matrix, key="matrix"),
-        Listing("Transitions", detail=True),
+        Listing("Transitions", detail=True, main=True),
     ]
     moved: Annotated[Sequence[MovedFact], Listing("Facts that moved", show=SHOWN_FACTS)]
 
     file: ClassVar[str] = "label_comparison"
+
+    @property
+    def matrix(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("From {one} (rows) to {other} (columns)")]:
+        """Numbers of facts by the class in the first table, and by that in the second."""
+        counts = {(row.before, row.after): row.facts for row in self.transitions}
+        rows = []
+        for before in SCHEMES[self.scheme]:
+            cells = {after: counts.get((before, after), 0) for after in SCHEMES[self.scheme]}
+            rows.append({self.one: before, **cells})
+        return rows
 
     @property
     def title(self) -> str:

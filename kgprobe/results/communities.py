@@ -7,7 +7,7 @@ from typing import Annotated
 from kgprobe.base.intervals import Percent
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
-from kgprobe.results.result import OldResult
+from kgprobe.results.result import Listing, Result
 
 _COLUMN = ", ".join
 
@@ -35,7 +35,7 @@ class CommunityRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class IgnoranceCommunities(OldResult):
+class IgnoranceCommunities(Result):
     """Communities of the facts that the model of a run does not know, those with most facts first.
 
     Attributes:
@@ -53,9 +53,7 @@ class IgnoranceCommunities(OldResult):
     facts: int
     entities: int
     total: int
-    communities: Sequence[CommunityRow]
-
-    row, listed, key = CommunityRow, "communities", "communities"
+    communities: Annotated[Sequence[CommunityRow], Listing("")]
 
     def summary(self) -> str:
         """Return the numbers of facts, entities and communities."""

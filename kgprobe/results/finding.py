@@ -28,7 +28,7 @@ from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
-from kgprobe.results.result import SHOWN_FACTS, OldResult
+from kgprobe.results.result import SHOWN_FACTS, Result
 from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.running.settings import given_name
 from kgprobe.sampling.keys import FactKey
@@ -76,7 +76,7 @@ class ShownFact(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Finding(OldResult):
+class Finding(Result):
     """The finding of a run or a measurement; its rows are the asked facts.
 
     Attributes:
@@ -179,10 +179,14 @@ class Finding(OldResult):
         """The numbers of questions and facts, in words."""
         return f"{counted(self.asked, 'question')} about {counted(self.overall.facts, 'fact')}"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Return the asked facts, by column."""
         rows: list[Any] = self.facts.to_dict("records")
         return rows
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the asked facts, by column."""
+        return self.records()
 
     def to_frame(self) -> pd.DataFrame:
         """Return the asked facts in pandas."""

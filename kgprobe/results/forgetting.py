@@ -7,7 +7,7 @@ has right, less the share that only the tuned model has right.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +58,12 @@ class LossVerdict(str, Enum):
         return cls.KEPT if high <= margin else cls.UNDECIDED
 
 
+_ACCURACY = (
+    "{caveat} The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss that"
+    " would be found to exceed the margin with 80% power."
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Forgetting(StoredResult):
     """Loss of accuracy from a base model to a model tuned from it; one row for each changed fact.
@@ -103,11 +109,11 @@ class Forgetting(StoredResult):
 
     file: ClassVar[str] = "forgetting"
     properties: ClassVar[Sequence[str]] = ("verdict",)
-    own_figures: ClassVar[Listing] = Listing(
-        "Accuracy before and after",
-        "{caveat} The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss"
-        " that would be found to exceed the margin with 80% power.",
-    )
+
+    @property
+    def accuracy(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Accuracy before and after", _ACCURACY)]:
+        """The accuracies and the loss."""
+        return [self.headed()]
 
     @property
     def verdict(self) -> LossVerdict:

@@ -3,18 +3,14 @@
 Table 1 of the parameterized-graph paper, whose *dead edges* are the facts of inactive relations; docs/guides/graph.md.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, headed_cells
+from kgprobe.base.tables import Heading
 from kgprobe.graph.client import Graph
 from kgprobe.results.result import Listing, Result
-
-
-def _transposed(size: "GraphSize") -> list[dict[str, Any]]:
-    """Return the numbers, one row for each of them."""
-    return [{"of": name, "number": number} for name, number in headed_cells(size).items()]
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -41,7 +37,10 @@ class GraphSize(Result):
     mean_degree: Annotated[float | None, Heading("mean degree")]
     density: Annotated[float | None, Heading("density", "{:.2g}".format)]
 
-    own_figures: ClassVar[Listing] = Listing("Size of the graph", cells=_transposed)
+    @property
+    def numbers(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Size of the graph")]:
+        """The numbers, one row for each of them."""
+        return [{"of": name, "number": number} for name, number in self.headed().items()]
 
     @property
     def facts(self) -> int:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import read_json
 from kgprobe.base.tables import Table, more_note
-from kgprobe.results.result import SHOWN_FACTS, OldResult
+from kgprobe.results.result import SHOWN_FACTS, Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class OpenedFiles(OldResult):
+class OpenedFiles(Result):
     """A stored comparison, study or report; one row for each row of its main table.
 
     Attributes:
@@ -40,12 +40,18 @@ class OpenedFiles(OldResult):
         """Return the rows of the main table; none if it has no table."""
         return next(([dict(row) for row in rows] for rows in self._lists().values()), [])
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows of the main table; none if it has no table."""
+        return self.rows()
+
     def tables(self) -> list[Table]:
         """Return the tables of the JSON, with their first rows."""
         tables = []
         for name, rows in self._lists().items():
             shown = [_cells(row) for row in rows[:SHOWN_FACTS]]
-            tables.append(Table(name, name.replace("_", " ").capitalize(), shown, more_note(len(rows), shown)))
+            tables.append(
+                Table(name, name.replace("_", " ").capitalize(), shown, more_note(len(rows), shown), detail=True)
+            )
         return tables
 
     def summary(self) -> str:

@@ -52,8 +52,6 @@ _OPEN_TABLES = 1
 _SUSPECTS = 25
 # Maximum length of a folder's name, in characters.
 _LONGEST = 60
-# Tables on directions.
-_OF_DIRECTIONS = ("directions", "forwards_alone", "backwards_alone")
 # Headings of the columns of suspects.
 _SUSPECT = {
     "subject": "subject",
@@ -302,8 +300,9 @@ class _Draft:
                     pair = compare_results([first, second], seed)
                 except KgprobeError:
                     continue
-                self.sections += [table_section(table) for table in pair.tables() if table.key in _OF_DIRECTIONS]
-                directions.append(pair.to_dict()["directions"])
+                if pair.directions is not None:
+                    self.sections += map(table_section, pair.directions.tables())
+                    directions.append(pair.directions.to_dict())
         self.extra["directions"] = directions
 
     def _add_suspects(self, asked: Sequence[Stored]) -> None:

@@ -1,11 +1,10 @@
 """Base of all results: rows for programs, tables for people, a summary, files."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, partial
-from itertools import chain, groupby
-from operator import attrgetter
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
 
@@ -24,9 +23,6 @@ from kgprobe.base.tables import (
     headed_cells,
     json_value,
     more_note,
-    row_dicts,
-    row_frame,
-    row_table,
 )
 from kgprobe.graph.rows import Rows
 from kgprobe.running.settings import digest_of
@@ -45,7 +41,7 @@ Text: TypeAlias = str | Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A table of the rows of a field of a :class:`Result`, whose annotation it is.
+    """A table of the rows of a :class:`Result`: part of the annotation of the field, or property, that has the rows.
 
     Texts may name attributes of the result in braces, such as ``{base}`` or ``{margin:.0%}``, also in the headings of
     the rows; or they are functions of the result.
@@ -55,13 +51,12 @@ class Listing:
         note: text below it.
         where: condition for its rows; None takes all.
         show: maximum number of rows; a note gives the total.
-        by: function of the result and a row that returns the title of the row's table; rows with one title follow
+        by: function of the result and a row that returns the title of the row's own table; rows with one title follow
             each other.
-        cells: function that returns the rows of the table by heading; None takes those of the rows.
-        key: name of the table; empty for the name of the field.
-        groups_by, detail, shaded: as of a :class:`~kgprobe.tables.Table`.
+        groups_by, detail, shaded: as of a :class:`~kgprobe.base.tables.Table`.
         optional: leave out columns without a value.
         main: True for the rows of the result itself; by default, those of the first field.
+        last: True for the last table of the result.
     """
 
     title: Text | None = None
@@ -70,48 +65,30 @@ class Listing:
     where: Callable[[Any], bool] | None = None
     show: int | None = None
     by: Callable[[Any, Any], str] | None = None
-    cells: Callable[[Any], Sequence[Mapping[str, Any]]] | None = None
-    key: str = ""
     groups_by: str | None = None
     detail: bool = False
-    shaded: Callable[[Any], Collection[str]] | None = None
+    shaded: bool = False
     optional: bool = False
     main: bool = False
+    last: bool = False
 
     def tables(self, result: "Result", name: str) -> list[Table]:
         """Return the rows of a field as a table, or as one for each title; none without rows."""
         if self.title is None:
             return []
-        if self.cells is not None:
-            return self._table(result, name, self.cells(result))
         rows = [row for row in result.rows_of(name) if self.where is None or self.where(row)]
-        groups: Iterable[tuple[str, Iterable[ResultRow]]] = [("", rows)]
-        if self.by is not None:
-            groups = groupby(rows, partial(self.by, result))
+        by = self.by or (lambda _, __: _formatted(self.title or "", result))
+        note = _formatted(self.note, result)
         tables = []
-        for title, group in groups:
+        for title, group in groupby(rows, partial(by, result)):
             own = list(group)
-            cells = [row.cells(_Attributes(result)) for row in own[: self.show]]
-            tables += self._table(result, name, cells, more_note(len(own), cells), title)
+            cells = [row.cells(_Attributes(result)) if isinstance(row, ResultRow) else row for row in own[: self.show]]
+            if self.optional:
+                empty = [name for name in cells[0] if all(row[name] is None for row in cells)]
+                cells = [dict(filter(lambda cell: cell[0] not in empty, row.items())) for row in cells]
+            notes = [*filter(None, [note]), *more_note(len(own), cells)]
+            tables.append(Table(name, title, cells, notes, self.groups_by, self.detail, self.shaded))
         return tables
-
-    def _table(
-        self,
-        result: "Result",
-        name: str,
-        cells: Sequence[Mapping[str, Any]],
-        more: Sequence[str] = (),
-        title: str = "",
-    ) -> list[Table]:
-        if not cells:
-            return []
-        if self.optional:
-            used = {column for row in cells for column, value in row.items() if value is not None}
-            cells = [{column: value for column, value in row.items() if column in used} for row in cells]
-        title = title or _formatted(self.title or "", result)
-        notes = [*filter(None, [_formatted(self.note, result)]), *more]
-        shaded = () if self.shaded is None else self.shaded(result)
-        return [Table(self.key or name, title, cells, notes, self.groups_by, self.detail, shaded)]
 
 
 def _formatted(text: Text, result: "Result") -> str:
@@ -133,21 +110,19 @@ class _Attributes:
 class Result:
     """Result of a call; prints as text, and as tables in a notebook.
 
-    A subclass is a frozen dataclass. Its fields are the values for programs; a field with rows is annotated with its
-    :class:`Listing`, or with several. Tables, data frames, CSV and JSON, text and page follow from these, in the order
-    of the fields.
+    A subclass is a frozen dataclass. Its fields are the values for programs. A field with rows, or a property that
+    makes rows, is annotated with its :class:`Listing`, or with several. Tables, data frames, CSV and JSON, text and
+    page follow from these: first the properties, then the fields, in their order, then fields that are results.
 
     Attributes:
         notes: remarks on unusual cases, in sentences that name arguments in backquotes.
         properties: names of properties that are among the values for programs.
-        own_figures: table of the result's own fields with a heading, before the other tables.
         file: name of the page and of the JSON, without ending.
     """
 
     notes: Annotated[Sequence[str], INTERNAL] = ()
 
     properties: ClassVar[Sequence[str]] = ()
-    own_figures: ClassVar[Listing | None] = None
     file: ClassVar[str] = "result"
 
     @property
@@ -159,7 +134,7 @@ class Result:
     def columns(self) -> Sequence[str]:
         """Names of a row's values, in order, also without rows."""
         main = self._main()
-        return field_columns(main.row if main is not None else type(self))
+        return field_columns(type(self) if main is None or main.row is None else main.row)
 
     def records(self) -> Sequence[Any]:
         """Return the rows as objects, in order."""
@@ -171,6 +146,10 @@ class Result:
         rows = getattr(self, name)
         return rows if isinstance(rows, Sequence) else [rows] * (rows is not None)
 
+    def headed(self) -> dict[str, Any]:
+        """Return the fields with a heading, as a row of a table."""
+        return headed_cells(self, _Attributes(self))
+
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows for programs, by column; JSON-compatible."""
         return list(map(flat_fields, self.records()))
@@ -178,14 +157,11 @@ class Result:
     def tables(self) -> list[Table]:
         """Return the tables for people, with names in place of ids; none if the summary says everything."""
         tables = []
-        if self.own_figures is not None:
-            own = headed_cells(self, _Attributes(self))
-            tables += replace(self.own_figures, cells=self.own_figures.cells or (lambda _: [own])).tables(
-                self, "own_figures"
-            )
         for each in listed_fields(type(self)):
             for listing in each.listings:
                 tables += listing.tables(self, each.name)
+        for _, other in self._nested():
+            tables += other.tables()
         return tables
 
     def to_dict(self) -> dict[str, Any]:
@@ -216,12 +192,17 @@ class Result:
 
     def frames(self) -> "dict[str, pd.DataFrame]":
         """Return all rows in pandas, by the name of their CSV file without ending."""
-        frames = {}
-        for own in listed_fields(type(self)):
-            frames[own.name] = row_frame(self.rows_of(own.name), own.row)
-            for listing in own.listings:
-                if listing.cells is not None:
-                    frames |= {table.key: table.to_frame() for table in listing.tables(self, own.name)}
+        import pandas as pd
+
+        frames: dict[str, pd.DataFrame] = {}
+        for each in listed_fields(type(self)):
+            rows = self.rows_of(each.name)
+            if each.row is None:
+                frames[each.name] = pd.DataFrame(list(map(flat_row, rows)))
+            else:
+                frames[each.name] = pd.DataFrame(list(map(flat_fields, rows)), columns=field_columns(each.row))
+        for name, other in self._nested():
+            frames |= {f"{name}_{own}": frame for own, frame in other.frames().items()}
         return frames or {self.file: self.to_frame()}
 
     def write_files(self, folder: Path) -> None:
@@ -248,32 +229,42 @@ class Result:
 
         return tables_html("\n".join(filter(None, [*self.notes, self.summary()])), self.tables())
 
+    def _nested(self) -> "list[tuple[str, Result]]":
+        """Return the fields that are results themselves, by name."""
+        values = [(name, getattr(self, name)) for name in field_hints(type(self))]
+        return [(name, value) for name, value in values if isinstance(value, Result)]
+
     def _main(self) -> "_ListedField | None":
         """Return the field with the rows of the result itself; None for a result that is one row."""
-        listed = listed_fields(type(self))
-        main = [own for own in listed if any(listing.main for listing in own.listings)]
+        listed = [each for each in listed_fields(type(self)) if each.row is not None]
+        main = [each for each in listed if any(listing.main for listing in each.listings)]
         return next(iter(main or listed), None)
 
 
 @dataclass(frozen=True, slots=True)
 class _ListedField:
-    """A field with rows: its name, the class of its rows, and its tables."""
+    """A field or property with rows: its name, the class of its rows (None for mappings), and its tables."""
 
     name: str
-    row: type[ResultRow]
+    row: type[ResultRow] | None
     listings: Sequence[Listing]
 
 
 def _read_listed(kind: type) -> list[_ListedField]:
-    """Return the fields of a result that have rows, in order."""
+    """Return the properties and fields of a result that have rows, in order."""
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, property) and value.fget is not None:
+                hints[name] = value.fget.__annotations__.get("return")
     listed = []
-    for name, hint in field_hints(kind).items():
+    for name, hint in {**hints, **field_hints(kind)}.items():
         listings = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Listing)]
         if listings:
             rows = get_args(hint)[0]
             (row,) = get_args(rows) or (rows,)
-            listed.append(_ListedField(name, row, listings))
-    return listed
+            listed.append(_ListedField(name, row if isinstance(row, type) else None, listings))
+    return sorted(listed, key=lambda each: each.listings[0].last)
 
 
 listed_fields: Callable[[type], list[_ListedField]] = cache(_read_listed)
@@ -305,146 +296,6 @@ class StoredResult(Result):
         self.write_files(self.folder)
         page = self.folder / f"{self.file}.html"
         return write_plots_page(page, self.title, self.summary(), self.plots(), self.tables(), self.notes, self.config)
-
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class OldResult(Result):
-    """Result with the rows of one field."""
-
-    row: ClassVar[type[ResultRow]]
-    listed: ClassVar[str]
-    key: ClassVar[str] = ""
-    heading: ClassVar[str] = ""
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of a row's values, in order, also without rows."""
-        return self.row.columns()
-
-    def records(self) -> Sequence[ResultRow]:
-        """Return the rows as objects, in order."""
-        rows: Sequence[ResultRow] = getattr(self, self.listed)
-        return rows
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the rows for programs, by column; JSON-compatible."""
-        return row_dicts(self.records())
-
-    def tables(self) -> list[Table]:
-        """Return the tables for people, with names in place of ids; none if the summary says everything."""
-        rows = self.records() if self.key else ()
-        return [row_table(self.key, self.heading, rows)] if rows else []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result for programs: JSON-compatible values with stable keys."""
-        return {name: value for name, value in flat_fields(self).items() if name != "notes"}
-
-    def __len__(self) -> int:
-        return len(self.rows())
-
-
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """Rows of one table, such as those about a fact."""
-
-    title: str
-    rows: Sequence[ResultRow]
-
-
-def one_group(rows: Sequence[ResultRow]) -> list[RowGroup]:
-    """Return rows as one table without a title; no table if there are none."""
-    return [RowGroup("", rows)] if rows else []
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RowResult(OldResult):
-    """Result that consists of rows in groups.
-
-    Attributes:
-        groups: one table each, in order.
-    """
-
-    groups: Sequence[RowGroup]
-
-    def records(self) -> list[ResultRow]:
-        """Return the rows of all groups."""
-        return list(chain.from_iterable(map(attrgetter("rows"), self.groups)))
-
-    def tables(self) -> list[Table]:
-        """Return one table for each group."""
-        return [row_table(self.key, group.title, group.rows) for group in self.groups]
-
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class StoredComparison(OldResult):
-    """Base of comparisons of stored results, which have a page of plots and tables, JSON and CSV in a folder.
-
-    Attributes:
-        config: the compared results and their settings.
-        file: name of the page and of the JSON, without ending.
-        files: classes of the rows of CSV files, by the field that has them.
-    """
-
-    config: Mapping[str, Any] = field(default_factory=dict)
-
-    file: ClassVar[str]
-    files: ClassVar[Mapping[str, type[ResultRow]]]
-
-    @property
-    def title(self) -> str:
-        """Title of the page."""
-        raise NotImplementedError
-
-    @property
-    def folder(self) -> Path:
-        """Target of :meth:`page`."""
-        return home() / "comparisons" / digest_of(self.config)
-
-    def checks(self) -> "list[Check]":
-        """Return the verdicts of a comparison with a margin; empty without a margin."""
-        return []
-
-    def plots(self) -> "list[HeatMap]":
-        """Return the plots of the page."""
-        return []
-
-    def page_tables(self) -> list[Table]:
-        """Return the tables of the page."""
-        return self.tables()
-
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the CSV files by name, without ending."""
-        return {name: row_frame(getattr(self, name), kind) for name, kind in self.files.items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys; the ends of an interval follow its value."""
-        return {
-            "summary": self.summary(),
-            **{name: value for name, value in flat_fields(self).items() if name != "config"},
-            "notes": list(self.notes),
-        }
-
-    def write_all(self) -> None:
-        """Write everything as JSON, with the compared results, and the facts as CSV.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        content = {**self.to_dict(), "config": self.config}
-        write_result_files(self.folder, self.file, content, self.frames())
-
-    def page(self) -> Path:
-        """Write a page, everything as JSON, and the facts as CSV; return the page's path.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        from kgprobe.results.rendering.plots import write_plots_page
-
-        self.write_all()
-        page = self.folder / f"{self.file}.html"
-        tables, notes = self.page_tables(), self.notes
-        return write_plots_page(page, self.title, self.summary(), self.plots(), tables, notes, self.config)
 
 
 def write_result_files(

@@ -29,7 +29,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.located_facts import Change, Element, LocatedFacts, LocatesFacts, elements_with, write_properties
 from kgprobe.labelling.exports.label_index import AMBIGUOUS, NOT_LABELLED, LabelIndex
 from kgprobe.labelling.exports.labels import FactLabels
-from kgprobe.results.result import OldResult
+from kgprobe.results.result import Listing, Result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,7 +74,7 @@ class LabelledRelation(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class WriteBack(OldResult):
+class WriteBack(Result):
     """Result of a write-back, or of its dry run.
 
     Attributes:
@@ -92,7 +92,7 @@ class WriteBack(OldResult):
 
     labels: str
     dry_run: bool
-    relations: Sequence[LabelledRelation]
+    relations: Annotated[Sequence[LabelledRelation], Listing("")]
     written: int
     unchanged: int
     removed: int
@@ -100,8 +100,6 @@ class WriteBack(OldResult):
     obstacles: Mapping[str, int]
     unusable: int
     examples: Sequence[str]
-
-    row, listed, key = LabelledRelation, "relations", "relations"
 
     def summary(self) -> str:
         """Return the counts in sentences."""

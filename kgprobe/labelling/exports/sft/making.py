@@ -55,7 +55,7 @@ from kgprobe.labelling.table import FACTS, LabelTable
 from kgprobe.models.spec import load_tokenizer
 from kgprobe.models.spec_forms import DEMO, is_api, is_spec, is_vllm, model_name
 from kgprobe.models.vllm_engine.options import parse_spec
-from kgprobe.results.result import OldResult
+from kgprobe.results.result import Listing, Result
 from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
 
 # Groups that are worded at once.
@@ -86,7 +86,7 @@ class TrainingCounts(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TrainingSet(OldResult):
+class TrainingSet(Result):
     """A written training set; one row for each purpose. Its notes are about left-out facts.
 
     Attributes:
@@ -96,10 +96,9 @@ class TrainingSet(OldResult):
     folder: Path
     manifest: Manifest
 
-    row, key = TrainingCounts, "counts"
-
-    def records(self) -> list[TrainingCounts]:
-        """Return the counts of each purpose."""
+    @property
+    def counts(self) -> Annotated[Sequence[TrainingCounts], Listing("")]:
+        """The counts of each purpose."""
         counts = self.manifest.counts.items()
         return [TrainingCounts(purpose, each.facts, each.examples, each.classes) for purpose, each in counts]
 
