@@ -29,18 +29,18 @@ class PredictionSums:
     """Sums of predictions that suffice for an estimate: five numbers for any number of facts.
 
     >>> sum_predictions([0.0, 1.0]) + sum_predictions([0.5])
-    PredictionSums(count=3, mean=0.5, squares=0.5, least=0.0, most=1.0)
+    PredictionSums(count=3, total=1.5, squares=0.5, least=0.0, most=1.0)
 
     Attributes:
         count: number of facts.
-        mean: of their predictions.
+        total: sum of their predictions; that of zeros and ones is exact, however they are divided into parts.
         squares: sum of squared deviations from the mean.
         least: the lowest prediction.
         most: the highest prediction.
     """
 
     count: int = 0
-    mean: float = 0.0
+    total: float = 0.0
     squares: float = 0.0
     least: float = math.inf
     most: float = -math.inf
@@ -53,11 +53,16 @@ class PredictionSums:
         apart = other.mean - self.mean
         return PredictionSums(
             count,
-            self.mean + apart * other.count / count,
+            self.total + other.total,
             self.squares + other.squares + apart * apart * self.count * other.count / count,
             min(self.least, other.least),
             max(self.most, other.most),
         )
+
+    @property
+    def mean(self) -> float:
+        """Mean of the predictions; 0 without facts."""
+        return self.total / max(self.count, 1)
 
     @property
     def variance(self) -> float:
@@ -74,9 +79,9 @@ def sum_predictions(predictions: "Floats | Sequence[float]") -> PredictionSums:
     values = numbers_of("predictions", predictions)
     if not len(values):
         return PredictionSums()
-    mean = float(values.mean())
-    apart = values - mean
-    return PredictionSums(len(values), mean, float(apart @ apart), float(values.min()), float(values.max()))
+    total = float(values.sum())
+    apart = values - total / len(values)
+    return PredictionSums(len(values), total, float(apart @ apart), float(values.min()), float(values.max()))
 
 
 def sum_predictions_by(
@@ -98,12 +103,13 @@ def sum_predictions_by(
     if len(groups) != len(values) or (len(groups) and not (groups.min() >= 0 and groups.max() < number)):
         raise ArgumentError("groups", f"must be one per prediction, each from 0 and below {number}.")
     counts = np.bincount(groups, minlength=number)
-    means = np.bincount(groups, weights=values, minlength=number) / np.maximum(counts, 1)
+    totals = np.bincount(groups, weights=values, minlength=number)
+    means = totals / np.maximum(counts, 1)
     squares = np.bincount(groups, weights=(values - means[groups]) ** 2, minlength=number)
     least, most = np.full(number, math.inf), np.full(number, -math.inf)
     np.minimum.at(least, groups, values)
     np.maximum.at(most, groups, values)
-    columns = (counts, means, squares, least, most)
+    columns = (counts, totals, squares, least, most)
     return [PredictionSums(int(n), *map(float, rest)) for n, *rest in zip(*columns, strict=True)]
 
 

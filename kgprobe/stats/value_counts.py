@@ -134,7 +134,6 @@ def _midranks(values: "pd.Series[Any]", counts: Floats) -> Floats:
 
 def _sums(values: "pd.Series[Any]", counts: "pd.Series[Any]") -> PredictionSums:
     numbers, weights = values.to_numpy(np.float64), counts.to_numpy(np.float64)
-    mean = float(weights @ numbers / weights.sum())
-    return PredictionSums(
-        int(weights.sum()), mean, float(weights @ (numbers - mean) ** 2), float(numbers.min()), float(numbers.max())
-    )
+    count, total = int(weights.sum()), float(weights @ numbers)
+    squares = float(weights @ (numbers - total / count) ** 2)
+    return PredictionSums(count, total, squares, float(numbers.min()), float(numbers.max()))

@@ -19,6 +19,7 @@ from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.stats.paired_proportions import mcnemar
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, naive_score, random_model
+from tests.results.rendering.page_numbers import assert_study_agrees
 
 AS_OF = {"as_of": 20251231}
 FEW = {"relations": ["P36"], "limit": 6, "choices": 4, **AS_OF}
@@ -66,7 +67,8 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
     means = frame.groupby("examples")["accuracy"].mean()
     enough = int(means[means >= 0.95 * means[3]].index.min())
     assert result.verdict.startswith(f"{enough} [")
-    assert result.page().exists()
+    verdict = r"after (\d+),? (?:which|it) is ([\d.]+)"
+    assert_study_agrees(result, ("Examples", "Accuracy"), verdict=verdict)
 
 
 def test_numbers_of_examples_that_no_fact_has_are_refused(example_graph: Graph, tiny: Model) -> None:
@@ -107,7 +109,8 @@ def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Mo
         ordered = sorted(ps.values())
         steps = [p * len(ps) / (place + 1) for place, p in enumerate(ordered) if p >= ps[row["way"]]]
         assert row["p"] == pytest.approx(min(1, *steps))
-    assert result.verdict.startswith("examples ")
+    verdict = r"(?:^|against it |\), )(.+?) (\d+%) \["
+    assert_study_agrees(result, ("Way", "Accuracy"), verdict=verdict)
 
 
 def test_examples_in_sentences_are_written_in_the_first_cloze(example_graph: Graph, tiny: Model) -> None:
@@ -177,6 +180,7 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
             (row,) = [row for row in result.table if row["replaced"] == f"{content}, {arrangement}"]
             assert row["change"] == pytest.approx(np.mean(effects))
             assert row["low"] < row["change"] < row["high"]
+            assert f" by {row['change']:+.3f} [" in result.verdict
         assert places["unknown"] == places["incorrect"]
     assert result.page().exists()
     again = kgprobe.study_noisy_examples(example_graph, tiny, relations=["P36", "P37"], **options)

@@ -12,6 +12,7 @@ from kgprobe.judge.labels import set_aside
 from kgprobe.running.judged_shards import shard_path
 from kgprobe.sampling.selection import SEEDED_ORDER
 from tests.judge.judged_files import JUDGE, judged, said, write_judged_graph, write_labels
+from tests.results.rendering.page_numbers import apart, judged_numbers
 
 FACTS = 400
 
@@ -67,6 +68,15 @@ def test_judges_own_labels_correct_it_by_facts_set_aside() -> None:
     assert metrics["correct"]["informative"] == metrics["informative"]["correct"]
     assert told["pearson"][0]["first"] == "correct"
     assert len(result.to_frame()) == len(result)
+
+
+def test_page_of_a_judged_graph_shows_one_number_for_one_thing() -> None:
+    page = kgprobe.make_report([kgprobe.open("everything")]).page().read_text(encoding="utf-8")
+    assert apart(judged_numbers(page)) == {}
+    changes = {"judge correct": "0.667", "judge facts": "400", "corrected facts": "50", "corrected truthful": "0.5"}
+    for meaning, text in changes.items():
+        assert judged_numbers(page)[meaning][0].startswith(text)
+        assert meaning in apart(judged_numbers(page.replace(f">{text}", ">0", 1))), meaning
 
 
 def test_labels_not_learned_from_all_count(own: Path) -> None:

@@ -24,6 +24,7 @@ from kgprobe.probes.clozes import ClozeItem, ClozeItems
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Start
 from tests.models.api.fault_proxy import FaultProxy
 from tests.models.tiny import byte_level, random_model
+from tests.results.rendering.page_numbers import assert_study_agrees
 
 FEW = {"relations": ["P36"], "limit": 6, "distractors": 3, "as_of": 20251231}
 AS_OF = {"as_of": 20251231}
@@ -339,6 +340,8 @@ def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
     assert "the example graph, demo · 2,554 facts · 2 repetitions" in result.title
     assert "drawn from its posterior given 8 or 9 answers" in result.notes[0]
     assert [(start.facts, start.total) for start in starts] == [(2_554, 18)]
+    key = "Strategy, Requests"
+    assert_study_agrees(result, (key, "MSE, all facts"), (key, "Hardest found"))
     assert kgprobe.study_sampling(seed=3, **few) == result
     other = kgprobe.study_sampling(seed=4, **few)
     assert (other.folder != result.folder, other.table != result.table) == (True, True)

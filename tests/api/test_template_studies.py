@@ -13,6 +13,7 @@ from kgprobe.models.model import Model
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
+from tests.results.rendering.page_numbers import assert_study_agrees
 from tests.written_source import WrittenSource
 
 AS_OF = {"as_of": 20251231}
@@ -64,8 +65,8 @@ def test_templates_are_compared_on_equal_facts(example_graph: Graph, tiny: Model
     assert {way: dict(zip(part["fact"], part["value"], strict=True)) for way, part in frame.groupby("templates")} == (
         values
     )
-    assert "hand-written sentence 1" in result.verdict
-    assert result.page().exists()
+    verdict = r"(?:^|: |against it |\), )([^:]+?) (\d+%) \["
+    assert_study_agrees(result, *[("Templates", "Known")] * 2, verdict=verdict)
 
 
 def test_forced_generic_templates_are_marked_in_the_settings(example_graph: Graph, tiny: Model) -> None:

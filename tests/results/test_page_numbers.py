@@ -21,7 +21,7 @@ from kgprobe.running.runs import begin_run, get_run, run_folder
 from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.results.found import find_in_outcomes, find_in_run
-from tests.results.rendering.page_numbers import apart, comparison_numbers, page_numbers
+from tests.results.rendering.page_numbers import apart, comparison_numbers, gap_numbers, page_numbers
 from tests.running.killed_run import make_plan
 from tests.stored import store_measurement
 from tests.written_source import WrittenSource
@@ -120,3 +120,22 @@ def test_page_of_a_comparison_shows_one_number_for_one_thing(tmp_path: Path, mon
         assert apart(numbers) == {}, result.summary()
         expected = {"facts": "200", "points": "10.0", "forgotten": "10", "gained": "30", **right}
         assert {meaning: texts[0] for meaning, texts in numbers.items()} == expected
+
+
+def test_page_of_a_gap_shows_one_number_for_one_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    relations = {f"f{n:03}": f"r{n % 3}" for n in range(200)}
+    stored, said = (
+        kgprobe.open(
+            store_measurement(
+                tmp_path / probe, {fact: fact >= first for fact in relations}, relations=relations, probe=probe
+            )
+        )
+        for probe, first in (("distractors", "f060"), ("questions", "f120"))
+    )
+    page = kgprobe.gap(stored, said).page().read_text(encoding="utf-8")
+    assert apart(gap_numbers(page)) == {}
+    changes = {"missed of all": "43%", "facts": "200", "Known by questions of r2": "39%"}
+    for meaning, text in changes.items():
+        assert gap_numbers(page)[meaning][0] == text
+        assert list(apart(gap_numbers(page.replace(f">{text}", ">9", 1)))) == [meaning]

@@ -24,6 +24,9 @@ from kgprobe.results.rendering.plots import COLOURS, Category, CategoryPlot, Lin
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.agreement import agreement, calibrate
 from tests.papers.studies.made import measure, outcomes
+from tests.results.rendering.page_numbers import assert_study_agrees
+
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_strategies_are_compared_on_common_facts() -> None:
@@ -56,6 +59,8 @@ def test_strategies_are_compared_on_common_facts() -> None:
         "Not asked: 3: no type."
     ]
     assert "87.5% of the distractors are proved" in notes
+    verdict = r"those of ([\w-]+): mean Min@(\d+) ([\d.]+)"
+    assert_study_agrees(study, ("N", ""), ("Position", ""), verdict=verdict)
     with pytest.raises(KgprobeError, match="No fact could be asked in all"):
         strategies_study({"a": easy, "b": dataclasses.replace(hard, facts=("other",) * 60)}, "demo", {})
 
@@ -92,6 +97,7 @@ def test_enough_distractors_is_where_the_order_settles() -> None:
         assert row["τ Avg@n"] == pytest.approx(expected)
     settled = [row["n"] for row in study.data if row["τ Avg@n"] < 0.9]
     assert f"Avg@n has settled its order of the facts from n = {max(settled) + 1} on" in study.verdict
+    assert_study_agrees(study, ("N", ""))
 
 
 def test_all_sentences_agree_with_themselves_and_fewer_do_less() -> None:
@@ -107,6 +113,7 @@ def test_all_sentences_agree_with_themselves_and_fewer_do_less() -> None:
     # A mean over random subsets is, on average, the mean over all.
     whole = measure(60, 4, 8, seed=2).avg_at_n[np.arange(60) % 4 > 0, -1].mean()
     assert first["mean Avg"] == pytest.approx(whole, abs=0.02)
+    assert_study_agrees(study, ("Sentences", ""))
     with pytest.raises(KgprobeError, match="two sentences or more"):
         sentences_study(outcomes(5, 1, 8, seed=2), 8, "demo", {})
 
@@ -130,6 +137,7 @@ def test_line_through_sizes_is_least_squares_on_logarithms() -> None:
     # Whiskers are the ends of the intervals.
     assert (points.low, points.high) == ([row["low"] for row in study.data], [row["high"] for row in study.data])
     assert study.verdict.startswith("The largest model, m9, knows more than the smallest one, m6: mean Avg@8 ")
+    assert_study_agrees(study, ("Parameters", "Avg@8"))
     falling = {model: 10**15 // number for model, number in parameters.items()}
     assert "does not rise" in sizes_study(measured, falling, 8, {}).notes[1]
     with pytest.raises(KgprobeError, match="all of one size"):
@@ -290,6 +298,8 @@ def test_calibration_curves_equal_naive_definition() -> None:
     )
     titles = ["Agreement with people", "By the number of distractors", "By the number of cloze sentences"]
     assert [plot.title for plot in study.plots] == [*titles, "Gain by cloze sentences"]
+    columns = [("Measure", "Mean τ"), ("N", ""), ("M", ""), ("M", "")]
+    assert_study_agrees(study, *columns, verdict=r"(?:^|followed by )(\S+) \(τ ([\d.-]+)")
 
 
 def test_robustness_with_best_configurations_is_their_mean() -> None:
@@ -311,6 +321,7 @@ def test_robustness_with_best_configurations_is_their_mean() -> None:
         for n in (0, 2, 2)
     ]
     assert (row["τ of all sentences"], row["sentences"]) == (pytest.approx(np.mean(everything)), 40)
+    assert_study_agrees(study, ("Measure, Options", "Τ"), verdict=r": ([^:]*), τ ([\d.-]+)")
     assert len(study.data) == 4
 
 

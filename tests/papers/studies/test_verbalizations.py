@@ -6,6 +6,7 @@ import pytest
 
 import kgprobe
 from kgprobe.verbalize.error_kinds import FREE, ONLY_MINOR, WITH_BLUNDER
+from tests.results.rendering.page_numbers import assert_study_agrees
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -51,6 +52,7 @@ def test_published_annotation_gives_published_tables(shared_data: Path) -> None:
     everything = kgprobe.study_verbalizations([table])
     assert {row["sentences"] for row in everything.table} == {152}
     assert everything.folder != result.folder
+    assert_study_agrees(result, ("Error", "Share"))
 
 
 def test_agreement_of_annotators_counts_shared_sentences(tmp_path: Path) -> None:
@@ -73,6 +75,7 @@ def test_agreement_of_annotators_counts_shared_sentences(tmp_path: Path) -> None
     assert agreement["category"]["κ"] == pytest.approx((0.8 - expected) / (1 - expected))
     assert result.verdict.endswith("Agreement on the category: κ 0.69 on 5 shared sentences.")
     cid = annotated(tmp_path / "cid.csv", "-", "-", "-", "-", "-", "-")
+    assert_study_agrees(result, ("Error, Annotator", "Share"))
     three = kgprobe.study_verbalizations([ann, ben, cid])
     assert "Fleiss' κ" in three.further[1].title
     other = tmp_path / "other"

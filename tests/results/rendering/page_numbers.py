@@ -2,13 +2,18 @@
 
 import base64
 import html
+import json
 import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
+
+from kgprobe.papers.studies.study import Study
+from kgprobe.results.rendering.tables import shown
 
 _SHARE = r"(< 1%|\d+%)"
 # The headings of the columns with the share that is known.
@@ -20,6 +25,8 @@ _IN_COMPARISONS = {
     "forgotten": r"([\d,]+) facts? forgotten",
     "gained": r"([\d,]+) gained",
 }
+# Columns that name the groups of a judged graph which have each fact once.
+_PARTITIONS = ("Relation", "Head type", "Tail type", "Head and tail type", "Third")
 
 
 def apart(numbers: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -181,3 +188,120 @@ def _table_rows(page: str) -> Iterator[dict[str, str]]:
             head, *body = map(_cells, re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL))
             for cells in body:
                 yield {"heading": heading} | dict(zip(head, cells, strict=True))
+
+
+def judged_numbers(page: str) -> dict[str, list[str]]:
+    """Return the numbers of a page of one judged graph, by meaning; its facts are all measured."""
+    numbers: defaultdict[str, list[str]] = defaultdict(list)
+    for text in map(_text, re.findall(r"<p[^>]*>.*?</p>", page, re.DOTALL)):
+        numbers["facts"] += re.findall(r"judged on ([\d,]+) facts", text)
+        for metric, corrected, raw in re.findall(r"(\w+) ([\d.]+ \[[^]]*\]) \(by the judge alone ([\d.]+)\)", text):
+            numbers[f"corrected {metric}"].append(corrected)
+            numbers[f"judge {metric}"].append(raw)
+        for used, labels in re.findall(r"(\d+) of (\d+) facts of \w+ are used", text):
+            numbers["corrected facts"].append(used)
+            numbers["labels"].append(labels)
+    parts: defaultdict[str, int] = defaultdict(int)
+    for row in _table_rows(page):
+        (kind, name), heading = list(row.items())[1], row["heading"].partition(": ")[2]
+        if "By" in row:
+            of = "" if name == "all" else f" of {kind} {name}"
+            for column in ("Facts", "Correct", "Truthful", "Informative"):
+                numbers[f"{row['By']} {column.lower()}{of}"].append(row[column])
+            parts[kind] += int(row["Facts"]) if row["By"] == "judge" else 0
+        elif heading == "Types of the relations":
+            numbers[f"judge facts of Relation {name}"].append(row["Facts"])
+        elif heading == "Correlations":
+            for other in list(row)[2:]:
+                numbers[" and ".join(sorted([name, other.lower()]))].append(row[other])
+        elif name == "facts":
+            numbers["judge correct"].append(row["True"])
+            numbers["judge facts"].append(row["Judged"])
+        elif name == "labelled facts":
+            parts["left out"] += int(row["Number"])
+    numbers["judge facts"] += [*numbers.pop("facts"), *(str(parts[kind]) for kind in _PARTITIONS)]
+    numbers["labels"].append(str(int(numbers["corrected facts"][0]) + parts["left out"]))
+    return dict(numbers)
+
+
+def gap_numbers(page: str) -> dict[str, list[str]]:
+    """Return the numbers of a page of the gap between two probes, by meaning."""
+    numbers: defaultdict[str, list[str]] = defaultdict(list)
+    for text in map(_text, re.findall(r"<p[^>]*>.*?</p>", page, re.DOTALL)):
+        numbers["known"] += re.findall(r"knows ([\d,]+) facts", text)
+        numbers["missed of all"] += re.findall(r"misses (\d+%) ", text)
+        numbers["facts"] += re.findall(r"the ([\d,]+) facts", text)
+        numbers["missed"] += re.findall(r"^\d+ of ([\d,]+)\.$", text)
+    facts = 0
+    for row in _table_rows(page):
+        if "Facts" in row:
+            name = row["Relation"]
+            for column in [column for column in row if column.startswith("Known by ") and "[" in row[column]]:
+                numbers[f"{column} of {name}"].append(row[column].split(" [")[0])
+            numbers[f"missed of {name}"].append(row["Of the first, missed"].split(" [")[0])
+            facts += 0 if name == "all" else int(row["Facts"])
+            numbers["facts"] += [row["Facts"]] if name == "all" else []
+    for traces in _plots(page):
+        for relation, shares in zip(traces[0]["y"], traces[0]["z"], strict=True):
+            for probe, share in zip(traces[0]["x"], shares, strict=True):
+                numbers[f"Known by {probe} of {relation}"].append(f"{share:.0%}")
+    numbers["facts"].append(str(facts))
+    numbers["missed of all"].append(f"{int(numbers['missed'][0]) / int(numbers['known'][0]):.0%}")
+    return dict(numbers)
+
+
+def assert_study_agrees(study: Study, *plots: tuple[str, str], verdict: str = "(?!)") -> None:
+    """Assert that the numbers of a study's page are the same in plots, tables and verdict, and that others are noticed.
+
+    Args:
+        plots: for each plot, the columns of its table that name a point, with a comma between them, and the column of
+            the values; empty if each line has its own.
+        verdict: pattern of the numbers in the verdict: the column, if each line has its own, the point, and the value.
+    """
+    page = study.page().read_text(encoding="utf-8")
+    numbers = _study_numbers(page, plots, verdict)
+    assert apart(numbers) == {}, apart(numbers)
+    *_, repeated = (texts[0] for texts in numbers.values() if len(texts) > 1)
+    changed = re.sub(rf">{re.escape(repeated)}(?=<| \[)", ">0.0123", page)
+    assert apart(_study_numbers(changed, plots, verdict)), f"a page with another number than {repeated}"
+
+
+def _study_numbers(page: str, plots: Sequence[tuple[str, str]], verdict: str) -> dict[str, list[str]]:
+    numbers: defaultdict[str, list[str]] = defaultdict(list)
+    tables = [list(rows) for _, rows in groupby(_table_rows(page), key=lambda row: [row["heading"], *row])]
+    used: list[Any] = []
+    for (names, column), traces in zip(plots, _plots(page), strict=True):
+        keys = names.split(", ")
+        for rows in tables:
+            head = [*rows[0]][1:]
+            if (rows, column) not in used and ({*keys, column} <= {*head} if column else keys == head[:1]):
+                break
+        used.append((rows, column))
+        for row in rows:
+            point = " ".join(row[key] for key in keys).strip()
+            for name in [column] if column else row:
+                numbers[f"{len(used)}: {name.lower()} at {point}"].append(row[name].split(" [")[0])
+        in_percent = "%" in rows[0][column or keys[0]]
+        # With a column, the first line has its values, unless the table names the lines.
+        for trace in traces[:1] if column and len(keys) == 1 else traces:
+            line = re.sub("^mean | of| with the last$", "", trace.get("name", ""))
+            x, y = trace["x"], trace["y"]
+            by_category = isinstance(y[0], str)
+            for place, value in zip(y, x, strict=True) if by_category else zip(x, y, strict=True):
+                point = re.sub("[()]", "", place) if by_category else f"{place:,.0f}"
+                if not by_category and len(keys) > 1:
+                    point = f"{line} {point}"
+                numbers[f"{len(used)}: {(column or line).lower()} at {point}"].append(
+                    f"{value:.0%}" if in_percent else shown(value)
+                )
+    (lead,) = map(_text, re.findall(r'<p class="lead">.*?</p>', page, re.DOTALL))
+    for *series, point, value in re.findall(verdict, lead):
+        numbers[f"1: {(series or [plots[0][1]])[0].lower()} at {point}"].append(value)
+    return dict(numbers)
+
+
+def _plots(page: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the traces of each plot, without bands."""
+    for place in re.finditer(r'Plotly\.newPlot\(\s*"plot-\d+",\s*', page):
+        traces, _ = json.JSONDecoder().raw_decode(page, place.end())
+        yield [trace for trace in traces if "fill" not in trace]
