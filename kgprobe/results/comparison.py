@@ -311,15 +311,19 @@ class Comparison(StoredResult):
             sections.append(section)
         return sections
 
-    def page(self) -> Path:
+    def page(self, folder: Path | None = None) -> Path:
         """Write a page, everything as JSON, and the facts as CSV; return the page's path.
 
         :meth:`kgprobe.results.report.Report.page` writes the same page with all that the graph says about each result.
 
+        Args:
+            folder: target of the files, which is made; None is that of the result.
+
         Raises:
             KgprobeError: a file cannot be written.
         """
-        self.write_files(self.folder)
+        folder = folder or self.folder
+        self.write_files(folder)
         # The strips are of the same facts as the title.
         frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]
@@ -332,7 +336,7 @@ class Comparison(StoredResult):
             *self.page_sections(),
             settings_section(self.config),
         ]
-        path = self.folder / f"{self.file}.html"
+        path = folder / f"{self.file}.html"
         return write_page(path, self.title, [], sections, data=packed.data, script=RESULT_SCRIPTS)
 
     def _facts_of(self, answered: AnsweredFacts) -> "pd.DataFrame":

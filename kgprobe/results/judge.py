@@ -206,8 +206,9 @@ class JudgeQuality(Result):
             )
         return warnings
 
+    @property
     def plots(self) -> list[Plot | HeatMap]:
-        """Return plots of reliability, confusion matrix, and figures by answer, for the judge and the words."""
+        """Plots of reliability, confusion matrix, and figures by answer, for the judge and the words."""
         return quality_plots(self._leading())
 
     def page(self, path: str | Path) -> Path:
@@ -216,7 +217,7 @@ class JudgeQuality(Result):
         Raises:
             KgprobeError: it cannot be written.
         """
-        return _write_page(path, f"A judge of {self.judge.answers_of}, evaluated", self, self.plots(), self.judge)
+        return _write_page(path, f"A judge of {self.judge.answers_of}, evaluated", self, self.plots, self.judge)
 
     def _leading(self) -> dict[str, Quality]:
         return {self.name: self.quality, _WORDS: self.baseline}
@@ -397,7 +398,7 @@ class TrainedJudge(Result):
         """
         plots = [
             *layer_plots(self.learned.trained.layers, self.learned.baseline),
-            *(self.aside.plots() if self.aside else []),
+            *(self.aside.plots if self.aside else []),
         ]
         return _write_page(path, f"A judge of {self.judge.answers_of}", self, plots, self.judge)
 

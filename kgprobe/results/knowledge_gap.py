@@ -121,8 +121,9 @@ class KnowledgeGap(StoredResult):
             f" {self.said_by}."
         )
 
+    @property
     def plots(self) -> list[HeatMap]:
-        """Return a heat map of both shares by relation."""
+        """A heat map of both shares by relation."""
         names = [relation.name for relation in self.relations]
         shares = [[relation.stored.value, relation.said.value] for relation in self.relations]
         probes = [self.stored_by, self.said_by]

@@ -1,10 +1,9 @@
 """Base of all results: rows for programs, tables for people, a summary, files."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
 
@@ -126,14 +125,11 @@ class Result:
     file: ClassVar[str] = "result"
 
     @property
-    def title(self) -> str:
-        """Title of the page."""
-        return re.sub("(?<=.)([A-Z])", lambda letter: f" {letter[0].lower()}", type(self).__name__)
-
-    @property
     def columns(self) -> Sequence[str]:
         """Names of a row's values, in order, also without rows."""
         main = self._main()
+        if main is not None and main.row is None:
+            return list(dict.fromkeys(chain.from_iterable(self.rows())))
         return field_columns(type(self) if main is None or main.row is None else main.row)
 
     def records(self) -> Sequence[Any]:
@@ -152,7 +148,7 @@ class Result:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows for programs, by column; JSON-compatible."""
-        return list(map(flat_fields, self.records()))
+        return list(map(_flat, self.records()))
 
     def tables(self) -> list[Table]:
         """Return the tables for people, with names in place of ids; none if the summary says everything."""
@@ -175,8 +171,9 @@ class Result:
         """Return the result in a sentence or two; empty if the rows say everything."""
         return ""
 
+    @property
     def plots(self) -> "Sequence[Plot | CategoryPlot | HeatMap]":
-        """Return the plots of the page."""
+        """The plots of the page."""
         return []
 
     def checks(self) -> "list[Check]":
@@ -196,11 +193,8 @@ class Result:
 
         frames: dict[str, pd.DataFrame] = {}
         for each in listed_fields(type(self)):
-            rows = self.rows_of(each.name)
-            if each.row is None:
-                frames[each.name] = pd.DataFrame(list(map(flat_row, rows)))
-            else:
-                frames[each.name] = pd.DataFrame(list(map(flat_fields, rows)), columns=field_columns(each.row))
+            columns = None if each.row is None else field_columns(each.row)
+            frames[each.name] = pd.DataFrame(list(map(_flat, self.rows_of(each.name))), columns=columns)
         for name, other in self._nested():
             frames |= {f"{name}_{own}": frame for own, frame in other.frames().items()}
         return frames or {self.file: self.to_frame()}
@@ -236,9 +230,14 @@ class Result:
 
     def _main(self) -> "_ListedField | None":
         """Return the field with the rows of the result itself; None for a result that is one row."""
-        listed = [each for each in listed_fields(type(self)) if each.row is not None]
+        listed = listed_fields(type(self))
         main = [each for each in listed if any(listing.main for listing in each.listings)]
-        return next(iter(main or listed), None)
+        return next(iter(main or [each for each in listed if each.row is not None]), None)
+
+
+def _flat(row: Any) -> dict[str, Any]:
+    """Return a row for programs."""
+    return flat_row(row) if isinstance(row, Mapping) else flat_fields(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,17 +284,27 @@ class StoredResult(Result):
         """Target of :meth:`page`."""
         return home() / "comparisons" / digest_of(self.config)
 
-    def page(self) -> Path:
+    if TYPE_CHECKING:
+
+        @property
+        def title(self) -> str:
+            """Title of the page."""
+
+    def page(self, folder: Path | None = None) -> Path:
         """Write a page, everything as JSON, and the rows as CSV; return the page's path.
+
+        Args:
+            folder: target of the files, which is made; None is that of the result.
 
         Raises:
             KgprobeError: a file cannot be written.
         """
         from kgprobe.results.rendering.plots import write_plots_page
 
-        self.write_files(self.folder)
-        page = self.folder / f"{self.file}.html"
-        return write_plots_page(page, self.title, self.summary(), self.plots(), self.tables(), self.notes, self.config)
+        folder = folder or self.folder
+        self.write_files(folder)
+        path, plots, tables = folder / f"{self.file}.html", self.plots, self.tables()
+        return write_plots_page(path, self.title, self.summary(), plots, tables, self.notes, self.config)
 
 
 def write_result_files(
