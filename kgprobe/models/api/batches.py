@@ -4,9 +4,9 @@ Protocol of OpenAI: the requests are the lines of an uploaded file (``/files``);
 computed by the server, and its answers are the lines of other files, in any order, found by their ids. A batch has at
 most 50,000 requests and 200 MB; more requests make several batches at the same time.
 
-A batch is stored before it is created (:mod:`.pending`), so a program that is killed finds it again. Answers are cached
-under the same keys as direct ones. Requests that fail, or that the server did not reach within the 24 hours, are
-submitted again with the next batch.
+A batch is stored before it is created, so a program that is killed finds it again. Answers are cached under the same
+keys as direct ones. Requests that fail, or that the server did not reach within the 24 hours, are submitted again with
+the next batch.
 """
 
 import json
@@ -25,10 +25,15 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import UNREADABLE_JSON
 from kgprobe.base.progress import print_message, waiting
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.batch_client import BatchClient, BatchFault, BatchState, RequestCounts
-from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_client, shortened
-from kgprobe.models.api.form import Form
-from kgprobe.models.api.pending import PendingBatch, PendingBatches
+from kgprobe.models.api.batch_client import (
+    BatchClient,
+    BatchFault,
+    BatchState,
+    PendingBatch,
+    PendingBatches,
+    RequestCounts,
+)
+from kgprobe.models.api.connection import Declined, Fault, Form, classify_error, fatal_message, open_client, shortened
 from kgprobe.models.api.spending import BATCH_PRICE, MOST_REQUESTS, ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
 

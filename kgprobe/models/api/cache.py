@@ -9,7 +9,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder, owner_only
@@ -18,29 +21,7 @@ from kgprobe.models.generating.generator import Answer
 _PATIENCE = 60.0
 _PAUSE = 0.02
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS answer (
-    key BLOB PRIMARY KEY,
-    request TEXT NOT NULL,
-    text TEXT NOT NULL,
-    refused INTEGER NOT NULL,
-    ended INTEGER NOT NULL,
-    prompt_tokens INTEGER NOT NULL,
-    completion_tokens INTEGER NOT NULL
-) WITHOUT ROWID
-"""
-# Thoughts before answers; most answers have none.
-_THOUGHTS = """
-CREATE TABLE IF NOT EXISTS thought (
-    key BLOB PRIMARY KEY,
-    text TEXT NOT NULL,
-    tokens INTEGER NOT NULL,
-    cut INTEGER NOT NULL
-) WITHOUT ROWID
-"""
-_GET = """
-SELECT a.text, a.refused, a.ended, a.prompt_tokens, a.completion_tokens,
-       coalesce(t.text, ''), coalesce(t.tokens, 0), coalesce(t.cut, 0)
-FROM answer a LEFT JOIN thought t ON t.key = a.key WHERE a.key = ?
+CREATE TABLE IF NOT EXISTS answer (key BLOB PRIMARY KEY, request TEXT NOT NULL, content BLOB NOT NULL) WITHOUT ROWID
 """
 
 
@@ -74,7 +55,8 @@ class AnswerCache:
             _use_write_ahead_log(self._connection)
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(_SCHEMA)
-            self._connection.execute(_THOUGHTS)
+            # A file of another format lacks the column.
+            self._connection.execute("SELECT content FROM answer LIMIT 0")
         except (sqlite3.Error, OSError) as error:
             raise self._failure("opened", error) from error
 
@@ -87,24 +69,8 @@ class AnswerCache:
         Raises:
             KgprobeError: The file cannot be read.
         """
-        try:
-            row = self._connection.execute(_GET, (_key(_text(request)),)).fetchone()
-        except sqlite3.Error as error:
-            raise self._failure("read", error) from error
-        if row is None:
-            return None
-        text, refused, ended, prompt_tokens, completion_tokens, thought, thought_tokens, cut = row
-        return Answer(
-            text,
-            bool(refused),
-            bool(ended),
-            prompt_tokens,
-            completion_tokens,
-            cached=True,
-            thought=thought,
-            thought_tokens=thought_tokens,
-            thought_cut=bool(cut),
-        )
+        content = self._content(_key(_text(request)))
+        return None if content is None else replace(msgspec.json.decode(content, type=Answer), cached=True)
 
     def put(self, request: Mapping[str, object], answer: Answer) -> None:
         """Store an answer, replacing an earlier one.
@@ -113,18 +79,9 @@ class AnswerCache:
             KgprobeError: The file cannot be written.
         """
         text = _text(request)
-        row = (_key(text), text, answer.text, answer.refused, answer.ended)
+        row = (_key(text), text, msgspec.json.encode(answer))
         try:
-            # First the thought: an answer is complete at any moment.
-            if answer.thought or answer.thought_tokens or answer.thought_cut:
-                thought = (_key(text), answer.thought, answer.thought_tokens, answer.thought_cut)
-                self._connection.execute("INSERT OR REPLACE INTO thought VALUES (?, ?, ?, ?)", thought)
-            else:
-                self._connection.execute("DELETE FROM thought WHERE key = ?", (_key(text),))
-            self._connection.execute(
-                "INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (*row, answer.prompt_tokens, answer.completion_tokens),
-            )
+            self._connection.execute("INSERT OR REPLACE INTO answer VALUES (?, ?, ?)", row)
         except sqlite3.Error as error:
             raise self._failure("written", error) from error
 
@@ -134,11 +91,14 @@ class AnswerCache:
         Raises:
             KgprobeError: The file cannot be read.
         """
+        return self._content(bytes.fromhex(key)) is not None
+
+    def _content(self, key: bytes) -> bytes | None:
         try:
-            row = self._connection.execute("SELECT 1 FROM answer WHERE key = ?", (bytes.fromhex(key),)).fetchone()
+            row = self._connection.execute("SELECT content FROM answer WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as error:
             raise self._failure("read", error) from error
-        return row is not None
+        return None if row is None else row[0]
 
     def __len__(self) -> int:
         return int(self._connection.execute("SELECT count(*) FROM answer").fetchone()[0])
@@ -148,7 +108,7 @@ class AnswerCache:
         self._connection.close()
 
     def _failure(self, done: str, error: sqlite3.Error | OSError) -> KgprobeError:
-        return KgprobeError(f"The answer cache {self.path} cannot be {done}: {error}. No answers can be stored.")
+        return KgprobeError(f"The answer cache {self.path} cannot be {done}: {error}. Delete it to start a new one.")
 
 
 def answer_key(request: Mapping[str, object]) -> str:

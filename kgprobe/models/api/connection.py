@@ -1,4 +1,4 @@
-"""Connection to a server: client, limits on answers, classification of errors.
+"""Connection to a server: forms of requests, client, limits on answers, classification of errors.
 
 Answers are limited in size, uncompressed, and from the requested host only: an honest answer has some kilobytes, a
 compressed one could have any size when unpacked, and a prompt is sent only to the server that the user named, or to its
@@ -12,13 +12,14 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import httpx2
 import openai
 
 from kgprobe.base.waiting import retry_after
 from kgprobe.models.api.address import Address
+from kgprobe.models.generating.generator import Answer
 
 # Maximum bytes of an answer, error messages included.
 LARGEST = 4 * 2**20
@@ -163,6 +164,55 @@ class Declined:
         places = {name: re.search(rf"(?<!\w){name}(?!\w)", self.reason) for name in body.keys() - _NEEDED}
         starts = {name: match.start() for name, match in places.items() if match is not None}
         return min(starts, key=starts.__getitem__, default=None)
+
+
+FormRequestT = TypeVar("FormRequestT", contravariant=True)
+
+
+class Form(Generic[FormRequestT]):
+    """Encoder of requests of one kind, and decoder of their answers.
+
+    Attributes:
+        path: path relative to the server's address, or a URL on the same server.
+        dispensable: True if servers can lack the path; then the requests stay unanswered, without an error.
+        may_be_empty: True if an answer without text is valid.
+        needs: a sentence on the requirements for the server, or empty.
+        in_batches: True if batch APIs take such requests.
+    """
+
+    path: str
+    dispensable = False
+    may_be_empty = False
+    needs = ""
+    in_batches = False
+
+    def body(self, request: FormRequestT) -> dict[str, Any] | None:
+        """Return the JSON body of a POST request; None for GET."""
+        raise NotImplementedError
+
+    def size(self, request: FormRequestT) -> tuple[int, int]:  # noqa: ARG002
+        """Return the maximum tokens of a request and of its answer; by default, it is free."""
+        return 0, 0
+
+    def adapt(self, parameter: str, reason: str) -> bool:  # noqa: ARG002
+        """Drop or replace a parameter that the server declines for a reason; return False if that is not possible."""
+        return False
+
+    def read(self, content: bytes, request: FormRequestT) -> Answer | Fault:
+        """Return the answer, or a fault that may vanish in the next attempt.
+
+        Raises:
+            KgprobeError: The server's answers are unusable.
+        """
+        raise NotImplementedError
+
+    def is_complete(self, answer: Answer) -> bool:
+        """Return False if an answer without text may become one with text in another attempt.
+
+        An answer that was cut, or whose thought was, is paid for, and would be cut again.
+        """
+        is_cut = answer.thought_cut or not answer.ended
+        return bool(answer.text) or answer.refused or is_cut or self.may_be_empty
 
 
 def classify_error(error: openai.APIError, now: float) -> Fault | Declined:

@@ -14,8 +14,7 @@ from typing import Any
 
 from kgprobe.models.api.address import OPENAI, Address
 from kgprobe.models.api.completions import MOST_TOKENS, read_completion
-from kgprobe.models.api.connection import Fault
-from kgprobe.models.api.form import Form
+from kgprobe.models.api.connection import Fault, Form
 from kgprobe.models.api.requests import Asker
 from kgprobe.models.api.thinking import VerifiedSwitch, verify
 from kgprobe.models.generating.generator import Answer, Request, Unanswered

@@ -8,43 +8,52 @@
 
 ``echo`` is the last choice, and ``prompt_logprobs`` is not used: current servers disable their prefix caches for them.
 
-The log-probabilities are tested before scoring (:func:`shake_hands`), because a server that ignores unknown parameters
-still returns plausible numbers. A test text is sent twice, with the options in another order and one by one, as ids and
-as text, after other tokens, in parallel with other requests, and with sampling parameters that should not affect the
-result. Values that always vary, never vary, or vary where they should not, are rejected. The first method that passes
-all tests is used.
-
-Not detected: a server that divides all logits by a constant and ignores a bias.
+The log-probabilities are tested before scoring, see :mod:`.handshake`; every later answer is tested for what it shows
+alone: missing and impossible values, sums over 1, another number of tokens, another model or version of the server.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import UNREADABLE_JSON
 from kgprobe.models.api.address import Address
-from kgprobe.models.api.connection import Fault
-from kgprobe.models.api.form import Form
+from kgprobe.models.api.connection import Fault, Form
 from kgprobe.models.generating.generator import Answer
 
 # Tokens returned by llama.cpp per request, about 100 bytes each.
 _TOP_TOKENS = 1000
 # Larger than any logit.
 _CERTAIN = 1000.0
-# Rounding can lift a log-probability above 0 by so much.
-_ROUNDING = 1e-3
+# Rounding can lift a log-probability above 0, and a sum of probabilities above 1, by so much.
+_ROUNDING, MAX_TOTAL = 1e-3, 1.01
 # Lower numbers mark filtered tokens: servers use -9999 or the smallest float.
 _LEAST = -1000.0
+# A server with more of them has a new one for every answer, and they say nothing.
+_MOST_VERSIONS = 4
+
+# The tokens before a target, and the target.
+Edge: TypeAlias = "tuple[tuple[int, ...], int]"
 
 
 class UntrustworthyError(KgprobeError):
     """Raised for log-probabilities of a server that are invalid or incomplete."""
+
+
+class NewVersionError(UntrustworthyError):
+    """Raised for an answer of another model or version than those that were tested.
+
+    Attributes:
+        version: the name that the server gives.
+    """
+
+    def __init__(self, message: str, version: str) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +82,13 @@ class Reply(msgspec.Struct, frozen=True):
         values: natural log-probability of each target; None if the server did not return it.
         drawn: id of the generated token, or its text if the server returns no ids; None if unknown.
         prompt_tokens: number of tokens of the prompt, by the server; None if unknown.
+        version: the server's names of its model and of its version; empty if it gives none.
     """
 
     values: list[float | None]
     drawn: int | str | None = None
     prompt_tokens: int | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +112,27 @@ class ServerMethod:
     partial: bool = False
     as_text: bool = False
 
+    def edges(self, question: Question) -> list[Edge]:
+        """Return the tokens before each target of a question, with the target."""
+        if not self.follow:
+            return [(question.prefix, target) for target in question.targets]
+        tokens, first = question.prefix + question.targets, len(question.prefix)
+        return [(tokens[:place], tokens[place]) for place in range(first, len(tokens))]
+
 
 class NextTokensForm(Form[Question]):
     """Form of questions to one server, see :class:`.requests.Form`; the text of an answer is a reply as JSON."""
 
     dispensable = True
 
-    def __init__(self, address: Address, method: ServerMethod) -> None:
+    def __init__(self, address: Address, method: ServerMethod, versions: Collection[str] | None = None) -> None:
+        """Create the form of a method.
+
+        Args:
+            versions: the versions of the server that were tested; None accepts any.
+        """
         self._name = address.name
+        self._versions = None if versions is None or len(versions) > _MOST_VERSIONS else versions
         self._model = address.model
         self._method = method
         self.path = f"{root_of(address)}{method.path}" if method.at_root else method.path
@@ -125,6 +149,7 @@ class NextTokensForm(Form[Question]):
         """Return a reply with the values of the targets, or a fault.
 
         Raises:
+            NewVersionError: The answer is of a version that was not tested.
             UntrustworthyError: Values are missing, or are not log-probabilities.
         """
         try:
@@ -133,16 +158,26 @@ class NextTokensForm(Form[Question]):
             return Fault(f"the server's answer is not JSON: {error}")
         try:
             reply = self._method.read(decoded, question)
+            weights = decoded.get("meta_info", {}).get("weight_version")
+            names = filter(None, (decoded.get("model"), decoded.get("system_fingerprint"), weights))
+            reply = msgspec.structs.replace(reply, version=" ".join(map(str, names)))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise UntrustworthyError(
                 f"{self._name} gives no log-probabilities by the method {self._method.name}: its answer lacks"
                 f" {type(error).__name__}({error})."
             ) from error
+        if self._versions is not None and reply.version not in self._versions:
+            raise NewVersionError(f"{self._name} was tested as another version than {reply.version!r}.", reply.version)
         self._check(reply, question)
         tokens = reply.prompt_tokens if reply.prompt_tokens is not None else self.size(question)[0]
         return Answer(msgspec.json.encode(reply).decode(), prompt_tokens=tokens, completion_tokens=1)
 
     def _check(self, reply: Reply, question: Question) -> None:
+        if reply.prompt_tokens not in (None, self.size(question)[0]):
+            raise UntrustworthyError(
+                f"The tokenizer is not the server's: it gives {self.size(question)[0]} tokens for a text, the server"
+                f" {reply.prompt_tokens}. Name another `tokenizer`."
+            )
         values = [value for value in reply.values if value is not None]
         can_lack = self._method.partial and len(question.targets) > 1
         if len(values) < len(question.targets) and not can_lack:
@@ -158,7 +193,7 @@ class NextTokensForm(Form[Question]):
                 )
         # Probabilities of alternatives sum to at most 1.
         total = sum(map(math.exp, values))
-        if not self._method.follow and total > 1 + 10 * _ROUNDING:
+        if not self._method.follow and total > MAX_TOTAL:
             raise UntrustworthyError(
                 f"{self._name} gives probabilities that sum to {total:.3f} for {len(values)} alternative tokens"
                 f" (method {self._method.name}); at most 1 is expected."
@@ -283,12 +318,7 @@ def _echo_body(question: Question) -> dict[str, Any]:
 
 def _read_echo(answer: Any, question: Question) -> Reply:
     logprobs = answer["choices"][0]["logprobs"]
-    count = _count(answer["usage"]["prompt_tokens"])
-    if count != len(question.prefix) + len(question.targets):
-        raise UntrustworthyError(
-            f"The server counts {count} tokens where {len(question.prefix) + len(question.targets)} were sent: its"
-            " tokenization differs, or it adds tokens at the beginning."
-        )
+    count = int(answer["usage"]["prompt_tokens"])
     values = logprobs["token_logprobs"]
     # The generated token follows the prompt; a special token before the prompt can be missing.
     echoed = values[: len(values) - int(answer["usage"].get("completion_tokens", 1))]
@@ -337,211 +367,3 @@ METHODS: Mapping[str, ServerMethod] = {
         ),
     )
 }
-
-
-Floats = NDArray[np.float64]
-
-# With digits, words and letters of several scripts, so that tokenizers differ on it.
-TEXT = "Tokyo is in Japan, Łódź is in Poland, 東京 is Tokyo; 1, 2, 3, 4, 5, 6, 7"
-OTHER_TEXT = "7, 6, 5: Poland is in Łódź"
-# Nats, between successive requests. Repeated requests gave equal digits (llama.cpp, 4 bits per weight).
-TOLERANCE = 0.1
-# Nats, between requests in another order or in parallel: rounding depends on the server's cache and batches. The same
-# server differed by 0.15; half precision differs by less.
-ROUNDING = 0.5
-# Nats. Smaller differences count as equal.
-_SAME = 1e-3
-_OPTIONS, _MIN_OPTIONS = 8, 3
-_PARALLEL = 8
-_TEMPERATURE, _BIAS = 0.5, 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class OptionScores:
-    """A server's scores of options after a text.
-
-    Attributes:
-        values: log-probabilities, shape (options,).
-        drawn: id of the generated token; None if unknown.
-        prompt_tokens: number of tokens of the prompt, by the server; None if unknown.
-    """
-
-    values: Floats
-    drawn: int | None
-    prompt_tokens: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Handshake:
-    """Result of the test: the first method that passed.
-
-    Attributes:
-        difference: largest difference in nats between answers that should be equal.
-        findings: name and result of each tested method, in order.
-    """
-
-    method: ServerMethod
-    difference: float
-    findings: tuple[tuple[str, str], ...]
-
-
-# Scores several questions in parallel; raises UntrustworthyError.
-AskTogether = Callable[[ServerMethod, Sequence[Question]], list[OptionScores]]
-
-# Returns True if a method can express a question.
-Can = Callable[[ServerMethod, Question], bool]
-
-
-def shake_hands(
-    name: str,
-    ask_together: AskTogether,
-    can: Can,
-    texts: Sequence[tuple[int, ...]],
-    methods: Sequence[str] = tuple(METHODS),
-) -> Handshake:
-    """Return the first of these methods whose log-probabilities can be trusted.
-
-    Cost: some forty requests per method; one if the server lacks it.
-
-    Args:
-        name: name of the model, for messages.
-        ask_together: sends requests to the server, also repeated ones.
-        can: returns True if a method can express a question; some options cannot be sent as text.
-        texts: token ids of ``TEXT`` and ``OTHER_TEXT``, with the special tokens that the tokenizer adds.
-
-    Raises:
-        KgprobeError: No method can be trusted; the message lists the reasons.
-    """
-    findings: list[tuple[str, str]] = []
-    for method in map(METHODS.__getitem__, methods):
-        try:
-            difference = examine(method, ask_together, can, texts)
-        except UntrustworthyError as error:
-            findings.append((method.name, str(error)))
-            continue
-        finding = f"agrees with itself to {difference:.1e} nats"
-        return Handshake(method, difference, (*findings, (method.name, finding)))
-    reasons = " ".join(f"{method_name}: {finding}" for method_name, finding in findings)
-    raise KgprobeError(f"{name} cannot score: no log-probabilities of its server can be used. {reasons}")
-
-
-def examine(
-    method: ServerMethod,
-    ask_together: AskTogether,
-    can: Can,
-    texts: Sequence[tuple[int, ...]],
-    alone: str = "`concurrency` 1",
-) -> float:
-    """Return the largest difference in nats between answers that should be equal, by one method.
-
-    Args:
-        method: the method to test.
-        ask_together, can, texts: as of :func:`shake_hands`.
-        alone: the setting that sends requests one by one, for messages.
-
-    Raises:
-        UntrustworthyError: a test fails.
-    """
-    return _Examination(method, ask_together, can, alone).run(*texts)
-
-
-class _Examination:
-    """A test of one method, which keeps the largest difference between answers that should be equal."""
-
-    def __init__(self, method: ServerMethod, ask_together: AskTogether, can: Can, alone: str) -> None:
-        self._method = method
-        self._ask_together = ask_together
-        self._can = can
-        self._alone = alone
-        self._greatest = 0.0
-
-    def run(self, prompt: tuple[int, ...], other: tuple[int, ...]) -> float:
-        """Return the largest difference; raise UntrustworthyError if it is too large, or answers are wrongly equal."""
-        known = [option for option in dict.fromkeys(prompt[::-1]) if self._can_ask(option, prompt, other)]
-        options = tuple(known[:_OPTIONS])
-        if len(options) < _MIN_OPTIONS:
-            raise UntrustworthyError("It accepts only text, and the test cannot be sent as text.")
-        plain = Question(prompt, options)
-        first = self._ask(plain).values
-        self._compare(self._ask(plain).values, first, "The same request gives other log-probabilities")
-        turned = self._ask(Question(prompt, options[::-1])).values[::-1]
-        self._compare(turned, first, "Log-probabilities depend on the order in which options are asked")
-        alone = [self._ask(Question(prompt, (option,))).values[0] for option in options[:2]]
-        self._compare(np.array(alone), first[:2], "Log-probabilities depend on which other options are asked")
-        if np.ptp(first) < _SAME:
-            raise UntrustworthyError("All options are equally probable.")
-        if np.abs(self._ask(Question(other, options)).values - first).max() < _SAME:
-            raise UntrustworthyError("Log-probabilities do not depend on the prompt.")
-        # With echo, the last token of the text is the option.
-        whole = Question(prompt[:-1], prompt[-1:]) if self._method.follow else plain
-        self._check_tokens(whole, len(prompt))
-        self._check_drawing(plain, first)
-        self._check_drawn(whole, plain, first)
-        self._check_parallel(prompt, options[:2])
-        return self._greatest
-
-    def _can_ask(self, option: int, *prompts: tuple[int, ...]) -> bool:
-        return all(self._can(self._method, Question(prompt, (option,))) for prompt in prompts)
-
-    def _ask(self, question: Question) -> OptionScores:
-        return self._ask_together(self._method, [question])[0]
-
-    def _compare(self, values: Floats, expected: Floats, problem: str, allowed: float = TOLERANCE) -> None:
-        """Raise UntrustworthyError if values differ by more than allowed."""
-        difference = float(np.abs(values - expected).max())
-        if not difference <= allowed:
-            raise UntrustworthyError(f"{problem} (by up to {difference:.2g} nats; {allowed:g} are allowed).")
-        self._greatest = max(self._greatest, difference)
-
-    def _check_tokens(self, whole: Question, count: int) -> None:
-        """Check that the server tokenizes a text in the same way."""
-        text, ids = self._ask(replace(whole, text=TEXT)), self._ask(whole)
-        for scores in (text, ids):
-            if scores.prompt_tokens not in (None, count):
-                raise UntrustworthyError(
-                    f"The tokenizer is not the server's: it gives {count} tokens for a text, the server"
-                    f" {scores.prompt_tokens}. Name another `tokenizer`."
-                )
-        problem = "The tokenizer is not the server's: a text and its tokens have other log-probabilities"
-        self._compare(text.values, ids.values, problem)
-
-    def _check_parallel(self, prompt: tuple[int, ...], options: tuple[int, ...]) -> None:
-        """Check that parallel requests give the same results as single ones."""
-        questions: list[Question] = []
-        for end in range(len(prompt), 1, -1):
-            before = prompt[:end]
-            if len(questions) < _PARALLEL and self._can_ask(options[0], before) and self._can_ask(options[1], before):
-                questions.append(Question(before, options))
-        single = list(map(self._ask, questions))
-        problem = f"Parallel requests give other log-probabilities than single ones; try {self._alone}"
-        for scores, expected in zip(self._ask_together(self._method, questions), single, strict=True):
-            self._compare(scores.values, expected.values, problem, ROUNDING)
-
-    def _check_drawing(self, plain: Question, values: Floats) -> None:
-        """Check that temperature and bias have either no effect or exactly the expected one."""
-        other = replace(plain, temperature=_TEMPERATURE, bias=((plain.targets[0], _BIAS),))
-        sampled = self._ask(other).values
-        if np.abs(sampled - values).max() <= TOLERANCE:
-            return
-        biased = values.copy()
-        biased[0] += _BIAS
-        # Compare up to the normalization.
-        expected = biased / _TEMPERATURE
-        difference = np.abs((sampled - sampled[1]) - (expected - expected[1])).max()
-        if not difference <= 2 * TOLERANCE / _TEMPERATURE:
-            raise UntrustworthyError(
-                "Log-probabilities are those after the server's own sampling (temperature, top-k, penalties): another"
-                f" temperature and a bias change them by other amounts than expected (by {difference:.2g} nats)."
-            )
-
-    def _check_drawn(self, whole: Question, plain: Question, values: Floats) -> None:
-        """Check that the token generated at temperature 0 is the most probable one."""
-        drawn = self._ask(replace(whole, temperature=0.0)).drawn
-        if drawn is None or drawn < 0:
-            raise UntrustworthyError("It does not report the generated token, so its distribution cannot be checked.")
-        best = self._ask(Question(plain.prefix, tuple(dict.fromkeys((drawn, *plain.targets))))).values[0]
-        if not best >= values.max() - TOLERANCE:
-            raise UntrustworthyError(
-                f"The token generated at temperature 0 has a log-probability of {best:.3g}, and another token"
-                f" {values.max():.3g}: these are not the probabilities that it draws from."
-            )

@@ -9,7 +9,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import httpx2
@@ -18,11 +18,10 @@ import openai
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.waiting import LONGEST_ASKED_WAIT, back_off, wait_for_coroutine
 from kgprobe.models.api.address import Address
+from kgprobe.models.api.batch_client import PendingBatches
 from kgprobe.models.api.batches import BatchSession
 from kgprobe.models.api.cache import AnswerCache, answer_key
-from kgprobe.models.api.connection import Declined, Fault, classify_error, fatal_message, open_async_client
-from kgprobe.models.api.form import Form
-from kgprobe.models.api.pending import PendingBatches
+from kgprobe.models.api.connection import Declined, Fault, Form, classify_error, fatal_message, open_async_client
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Reservation, Spending
 from kgprobe.models.generating.generator import Answer, Unanswered
 
@@ -302,6 +301,19 @@ class Asker:
         self._refreshed: set[Hashable] = set()
         self._cache = cache
 
+    def recall(self, key: Mapping[str, object]) -> str:
+        """Return a text about the model from the cache; empty if there is none, or if answers are refreshed."""
+        answer = None if self._cache is None or self.options.refresh else self._cache.get(self._full_key(key))
+        return "" if answer is None else answer.text
+
+    def remember(self, key: Mapping[str, object], text: str) -> None:
+        """Store a text about the model in the cache, if there is one."""
+        if self._cache is not None:
+            self._cache.put(self._full_key(key), Answer(text))
+
+    def _full_key(self, key: Mapping[str, object]) -> dict[str, object]:
+        return {"model": self.address.model, "url": self.address.url, **key}
+
     def ask(
         self,
         form: Form[RequestT],
@@ -327,8 +339,7 @@ class Asker:
         answers: dict[RequestT, Answer | Unanswered] = {}
 
         def full_key(request: RequestT) -> dict[str, object]:
-            specific = cache_key(request) if cache_key is not None else {}
-            return {"model": self.address.model, "url": self.address.url, **specific}
+            return self._full_key(cache_key(request) if cache_key is not None else {})
 
         def settle(request: RequestT, answer: Answer | Unanswered) -> None:
             answers[request] = answer

@@ -2,7 +2,7 @@
 
 Each inner node of a tree of continuations (:mod:`kgprobe.models.scoring.trie`) is a request of one token, which scores
 all of its children. Continuations, prompts and calls share the requests of common nodes. :mod:`.next_tokens` defines
-the requests, and tests if the server can be trusted.
+the requests, and :mod:`.handshake` tests if the server can be trusted.
 
 Without a local tokenizer, the server's is used over the network: ``/tokenize`` of llama.cpp, vLLM and SGLang. It offers
 the interface of a tokenizer of transformers that :mod:`kgprobe.models.scoring.tokens` uses.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,20 +21,18 @@ import numpy as np
 from kgprobe.base.arguments import check_choice
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import UNREADABLE_JSON
-from kgprobe.models.api.connection import Fault
-from kgprobe.models.api.form import Form
+from kgprobe.models.api.connection import Fault, Form
+from kgprobe.models.api.handshake import TEXT, Handshake, shake_hands
 from kgprobe.models.api.next_tokens import (
     METHODS,
-    OTHER_TEXT,
-    TEXT,
+    Edge,
+    NewVersionError,
     NextTokensForm,
-    OptionScores,
     Question,
     Reply,
     ServerMethod,
     UntrustworthyError,
     root_of,
-    shake_hands,
 )
 from kgprobe.models.api.requests import Asker
 from kgprobe.models.generating.generator import Answer, Unanswered
@@ -44,13 +42,12 @@ from kgprobe.models.scoring.trie import Tree, build_trees
 
 # Large, because a tree only orders the continuations of a prompt here.
 _MAX_BRANCH_NODES = 1 << 20
-# Maximum sum of the probabilities in the handshake, with rounding.
-_MAX_TOTAL = 1.01
 # A request with fewer targets is not split when declined.
 _MIN_SPLIT = 4
 
-# An edge of a tree: the tokens before it, and its target.
-_Edge: TypeAlias = "tuple[tuple[int, ...], int]"
+_SPECIALS = ("bos_token", "eos_token")
+# Keys of metadata that change with the model or with the server's version only.
+_IDENTITY = ("build_info", "model_path", *_SPECIALS, "root", "max_model_len", "meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,36 +68,12 @@ class _Tokens(msgspec.Struct):
     tokens: list[int]
 
 
-class _Generation(msgspec.Struct):
-    n_ctx: int | None = None
-
-
-class _Properties(msgspec.Struct):
-    """Required parts of llama.cpp's ``/props``."""
-
-    bos_token: str | None = None
-    eos_token: str | None = None
-    default_generation_settings: _Generation = msgspec.field(default_factory=_Generation)
-
-
-class _Served(msgspec.Struct):
-    id: str = ""
-    max_model_len: int | None = None
-
-
-class _List(msgspec.Struct):
-    """Required parts of vLLM's ``/v1/models``."""
-
-    data: list[_Served] = []
-
-
 @dataclass(frozen=True, slots=True)
 class _TokenForm(Form[Text | str]):
-    """Form of requests to one URL; answers are not decoded."""
+    """Form of requests to one URL; answers are JSON, and are not decoded."""
 
     path: str
     model: str
-    kind: Any
     dispensable = True
 
     def body(self, request: Text | str) -> dict[str, Any] | None:
@@ -116,12 +89,54 @@ class _TokenForm(Form[Text | str]):
             "parse_special": request.special,
         }
 
-    def read(self, content: bytes, request: Text | str) -> Answer | Fault:  # noqa: ARG002
+    def read(self, content: bytes, request: Text | str) -> Answer | Fault:
         try:
-            msgspec.json.decode(content, type=self.kind)
+            msgspec.json.decode(content, type=Any if isinstance(request, str) else _Tokens)
         except UNREADABLE_JSON as error:
             raise KgprobeError(f"{self.path} gives no tokens: {error}.") from error
         return Answer(content.decode())
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Metadata of a server.
+
+    Attributes:
+        specials: texts of the special tokens ``bos_token`` and ``eos_token``.
+        longest: context length of the model; None if the server does not report it.
+        identity: the model and the versions that the server names, as JSON values.
+    """
+
+    specials: Mapping[str, str]
+    longest: int | None
+    identity: Mapping[str, Any]
+
+
+def read_facts(asker: Asker) -> ServerFacts:
+    """Return the metadata of a server, from llama.cpp (``/props``), vLLM or SGLang; these requests are free."""
+    address = asker.address
+    metadata: list[Any] = []
+    for path in (f"{root_of(address)}/props", f"{address.url}/models", f"{root_of(address)}/version"):
+        try:
+            (answer,) = asker.ask(_TokenForm(path, address.model), [path]).values()
+        except KgprobeError:
+            # Required requests report if the server cannot be reached.
+            return ServerFacts({}, None, {})
+        metadata.append(msgspec.json.decode(answer.text) if isinstance(answer, Answer) else None)
+    properties, listed, version = (value if isinstance(value, dict) else {} for value in metadata)
+    models = [
+        model for model in listed.get("data") or () if isinstance(model, dict) and model.get("id") == address.model
+    ]
+    model = models[0] if models else {}
+    generation = properties.get("default_generation_settings")
+    longest = (generation.get("n_ctx") if isinstance(generation, dict) else None) or model.get("max_model_len")
+    specials = {name: properties[name] for name in _SPECIALS if isinstance(properties.get(name), str)}
+    identity = {
+        **{name: properties[name] for name in _IDENTITY if name in properties},
+        **{name: model[name] for name in _IDENTITY if name in model},
+        "version": version,
+    }
+    return ServerFacts(specials, longest if isinstance(longest, int) else None, identity)
 
 
 class ServerTokenizer:
@@ -133,19 +148,19 @@ class ServerTokenizer:
         bos_token_id, eos_token_id: special tokens; None if the server does not report them.
     """
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(self, asker: Asker, specials: Mapping[str, str]) -> None:
         """Read the special tokens of the server.
+
+        Args:
+            specials: texts of the special tokens, see :class:`ServerFacts`.
 
         Raises:
             KgprobeError: The server has no ``/tokenize``.
         """
         self._asker = asker
-        self._form = _TokenForm(f"{root_of(asker.address)}/tokenize", asker.address.model, _Tokens)
+        self._form = _TokenForm(f"{root_of(asker.address)}/tokenize", asker.address.model)
         self._known: dict[Text, list[int]] = {}
-        self.bos_token_id = self.eos_token_id = None
-        properties = _properties(asker)
-        self.bos_token_id = self._special(properties.bos_token)
-        self.eos_token_id = self._special(properties.eos_token)
+        self.bos_token_id, self.eos_token_id = (self._special(specials.get(name)) for name in _SPECIALS)
         self([""])
 
     def __call__(self, texts: str | Sequence[str], *, add_special_tokens: bool = True, **_: object) -> dict[str, Any]:
@@ -170,31 +185,6 @@ class ServerTokenizer:
         return [self._known[text] for text in texts]
 
 
-def longest_text_of(asker: Asker) -> int | None:
-    """Return the context length of a server's model, from llama.cpp or vLLM; None if the server does not report it."""
-    length = _properties(asker).default_generation_settings.n_ctx
-    if length is not None:
-        return length
-    served = _read_metadata(asker, _TokenForm(f"{asker.address.url}/models", asker.address.model, _List)) or _List()
-    limits = {model.id: model.max_model_len for model in served.data}
-    return limits.get(asker.address.model)
-
-
-def _properties(asker: Asker) -> _Properties:
-    form = _TokenForm(f"{root_of(asker.address)}/props", asker.address.model, _Properties)
-    return _read_metadata(asker, form) or _Properties()
-
-
-def _read_metadata(asker: Asker, form: _TokenForm) -> Any:
-    """Return the server's metadata at a path; None if there are none."""
-    try:
-        (answer,) = asker.ask(form, [form.path]).values()
-    except KgprobeError:
-        # Required requests report if the server cannot be reached.
-        return None
-    return msgspec.json.decode(answer.text, type=form.kind) if isinstance(answer, Answer) else None
-
-
 class ApiScorer(TextScorer):
     """Scorer for a model behind an API.
 
@@ -211,7 +201,7 @@ class ApiScorer(TextScorer):
     def __init__(
         self, asker: Asker, tokenizer: Any = None, *, method: str | None = None, tokenizer_name: str | None = None
     ) -> None:
-        """Choose a method of scoring, see :func:`.next_tokens.shake_hands`.
+        """Choose a method of scoring, see :func:`.handshake.shake_hands`.
 
         Args:
             tokenizer: tokenizer of transformers; None tokenizes on the server.
@@ -227,17 +217,24 @@ class ApiScorer(TextScorer):
         self._asker = asker
         self.name = asker.address.name
         self.tokenizer = tokenizer
+        server = read_facts(asker)
         if tokenizer is None:
-            self.tokenizer = ServerTokenizer(asker)
+            self.tokenizer = ServerTokenizer(asker, server.specials)
         self._tokenizer_name = tokenizer_name or "the server's"
         self.leading = leading_tokens(self.tokenizer)
-        longest = longest_text_of(asker)
         # The server generates one token.
-        self.max_tokens = None if longest is None else longest - 1
-        texts = [(*self.leading, *ids) for ids in encode(self.tokenizer, [TEXT, OTHER_TEXT])]
-        self._text = texts[0]
-        methods = tuple(METHODS) if method is None else (method,)
-        self.handshake = shake_hands(self.name, self._score_options, self._can_be_sent, texts, methods)
+        self.max_tokens = None if server.longest is None else server.longest - 1
+        self._text = (*self.leading, *encode(self.tokenizer, [TEXT])[0])
+        self._methods = tuple(METHODS) if method is None else (method,)
+        self._handshake_key = {
+            "form": "handshake",
+            "text": list(self._text),
+            "methods": self._methods,
+            "server": server.identity,
+        }
+        stored = asker.recall(self._handshake_key)
+        self._is_stored = bool(stored)
+        self.handshake = msgspec.json.decode(stored, type=Handshake) if stored else self._shake_hands()
 
     def describe(self) -> dict[str, object]:
         """Return everything needed to reproduce the numbers, as JSON values."""
@@ -322,10 +319,24 @@ class ApiScorer(TextScorer):
             scored.append((tree, values))
         return scored
 
+    def _shake_hands(self, versions: Sequence[str] = ()) -> Handshake:
+        """Test the server, and store the result under its address, its model and its metadata.
+
+        Args:
+            versions: further versions of the server for which the result counts.
+        """
+        # A test that fails now takes the place of an earlier one.
+        self._asker.remember(self._handshake_key, "")
+        handshake = shake_hands(self.name, self._test_replies, self._can_be_sent, self._text, self._methods)
+        handshake = msgspec.structs.replace(handshake, versions=sorted({*handshake.versions, *versions}))
+        self._asker.remember(self._handshake_key, msgspec.json.encode(handshake).decode())
+        self._is_stored = False
+        return handshake
+
     def _edges(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats, dict[int, str]]]:
         """Yield each tree with the values of its edges, and the reasons for missing values by edge."""
         keys = list(map(_edge_keys, trees))
-        scores = self._scores_after(_chains(trees, keys) if self.handshake.method.follow else _branches(keys))
+        scores = self._scores_after(trees, keys)
         for tree, tree_keys in zip(trees, keys, strict=True):
             values = np.full(len(tree_keys), np.nan)
             missing: dict[int, str] = {}
@@ -337,57 +348,60 @@ class ApiScorer(TextScorer):
                     values[edge] = min(score, 0.0)
             yield tree, values, missing
 
-    def _scores_after(self, questions: Sequence[Question]) -> dict[_Edge, float | str]:
-        """Return the log-probability of each target after its preceding tokens, or the reason for its lack."""
-        method = self.handshake.method
-        scores: dict[_Edge, float | str] = {}
-        for question, reply in self._replies(method, questions, use_cache=True).items():
-            for place, target in enumerate(question.targets):
-                before = question.prefix + (question.targets[:place] if method.follow else ())
-                if isinstance(reply, str):
-                    scores[before, target] = f"it got no answer: {reply}"
-                else:
-                    scores[before, target] = float(reply.values[place] or 0.0)
+    def _scores_after(self, trees: Sequence[Tree], keys: Sequence[Sequence[Edge]]) -> dict[Edge, float | str]:
+        """Return the log-probability of each target after its preceding tokens, or the reason for its lack.
+
+        The server is tested again if it has become another one, or if its answers contradict a stored test.
+        """
+        while True:
+            method = self.handshake.method
+            questions = _chains(trees, keys) if method.follow else _branches(keys)
+            try:
+                replies = self._replies(method, questions)
+            except NewVersionError as error:
+                self.handshake = self._shake_hands([*self.handshake.versions, error.version])
+                continue
+            except UntrustworthyError:
+                if not self._is_stored:
+                    raise
+                self.handshake = self._shake_hands()
+                continue
+            if not self._is_stored or not replies or any(isinstance(reply, Reply) for reply in replies.values()):
+                break
+            self.handshake = self._shake_hands()
+        scores: dict[Edge, float | str] = {}
+        for question, reply in replies.items():
+            edges = method.edges(question)
+            if isinstance(reply, str):
+                scores |= dict.fromkeys(edges, f"it got no answer: {reply}")
+            else:
+                scores |= zip(edges, (float(value or 0.0) for value in reply.values), strict=True)
         return scores
 
-    def _score_options(self, method: ServerMethod, questions: Sequence[Question]) -> list[OptionScores]:
-        """Return the server's scores of alternatives in the handshake, without the cache; raise UntrustworthyError."""
-        alternatives: list[list[Question]] = []
-        for question in dict.fromkeys(questions):
-            alternatives.append([question])
-            if method.follow and question.text is None:
-                # One request per option, because targets follow each other.
-                alternatives[-1] = [replace(question, targets=(token,)) for token in question.targets]
-        replies = self._replies(method, list(chain.from_iterable(alternatives)))
-        return [self._combine([replies[part] for part in parts]) for parts in alternatives]
+    def _test_replies(self, method: ServerMethod, questions: Sequence[Question]) -> list[Reply]:
+        """Return the replies to questions of a test, without the cache; raise UntrustworthyError if one lacks."""
+        requests = [self._encoded(method, question) for question in questions]
+        form = NextTokensForm(self._asker.address, method)
+        answers = self._asker.ask(form, [request for request in requests if isinstance(request, Question)])
+        replies = []
+        for request in requests:
+            answer = answers[request] if isinstance(request, Question) else Unanswered(request)
+            if isinstance(answer, Unanswered):
+                raise UntrustworthyError(f"{answer.reason.rstrip('.')}.")
+            reply = msgspec.json.decode(answer.text, type=Reply)
+            if isinstance(reply.drawn, str):
+                # The token that was drawn after the text; None if it is not one token there.
+                ids = (*self.leading, *encode(self.tokenizer, [TEXT + reply.drawn])[0])
+                reply = msgspec.structs.replace(reply, drawn=ids[-1] if ids[:-1] == self._text else None)
+            replies.append(reply)
+        return replies
 
-    def _combine(self, replies: Sequence[Reply | str]) -> OptionScores:
-        """Combine the replies to the alternatives of one question."""
-        values: list[float] = []
-        for reply in replies:
-            if isinstance(reply, str):
-                raise UntrustworthyError(f"{reply.rstrip('.')}.")
-            values += [value for value in reply.values if value is not None]
-            drawn, prompt_tokens = reply.drawn, reply.prompt_tokens
-        total = float(np.exp(values).sum())
-        if len(replies) > 1 and total > _MAX_TOTAL:
-            raise UntrustworthyError(
-                f"Probabilities of {len(values)} options sum to {total:.3g}; at most 1 is expected."
-            )
-        if isinstance(drawn, str):
-            # The token that was drawn after the text; None if it is not one token there.
-            ids = (*self.leading, *encode(self.tokenizer, [TEXT + drawn])[0])
-            drawn = ids[-1] if ids[:-1] == self._text else None
-        return OptionScores(np.array(values), drawn, prompt_tokens)
-
-    def _replies(
-        self, method: ServerMethod, questions: Sequence[Question], *, use_cache: bool = False
-    ) -> dict[Question, Reply | str]:
+    def _replies(self, method: ServerMethod, questions: Sequence[Question]) -> dict[Question, Reply | str]:
         """Return for each question a reply with a value for every target, or the reason for its lack, a clause."""
         encoded = {question: self._encoded(method, question) for question in questions}
         valid = [question for question in encoded.values() if isinstance(question, Question)]
-        form = NextTokensForm(self._asker.address, method)
-        answers = self._asker.ask(form, valid, partial(_cache_key, method) if use_cache else None)
+        form = NextTokensForm(self._asker.address, method, self.handshake.versions)
+        answers = self._asker.ask(form, valid, partial(_cache_key, method))
         replies: dict[Question, Reply | str] = {}
         parts_of: dict[Question, list[Question]] = {}
         for question, request in encoded.items():
@@ -397,7 +411,7 @@ class ApiScorer(TextScorer):
             if parts := _parts(question, reply):
                 parts_of[question] = parts
         if parts_of:
-            part_replies = self._replies(method, list(chain.from_iterable(parts_of.values())), use_cache=use_cache)
+            part_replies = self._replies(method, list(chain.from_iterable(parts_of.values())))
             for question, parts in parts_of.items():
                 replies[question] = _joined(question, replies[question], [(part, part_replies[part]) for part in parts])
         return replies
@@ -420,14 +434,14 @@ class ApiScorer(TextScorer):
         return isinstance(self._encoded(method, question), Question)
 
 
-def _edge_keys(tree: Tree) -> list[_Edge]:
+def _edge_keys(tree: Tree) -> list[Edge]:
     """Return the tokens before each edge of a tree, with its target."""
     sources = tree.sources.tolist()
     before = {node: tuple(tree.tokens[tree.path(node)].tolist()) for node in set(sources)}
     return list(zip(map(before.__getitem__, sources), tree.targets.tolist(), strict=True))
 
 
-def _branches(keys: Sequence[Sequence[_Edge]]) -> list[Question]:
+def _branches(keys: Sequence[Sequence[Edge]]) -> list[Question]:
     """Return one question for all alternatives after the same tokens."""
     targets_after: defaultdict[tuple[int, ...], set[int]] = defaultdict(set)
     for prefix, target in chain.from_iterable(keys):
@@ -435,7 +449,7 @@ def _branches(keys: Sequence[Sequence[_Edge]]) -> list[Question]:
     return [Question(prefix, tuple(sorted(targets))) for prefix, targets in targets_after.items()]
 
 
-def _chains(trees: Sequence[Tree], keys: Sequence[Sequence[_Edge]]) -> list[Question]:
+def _chains(trees: Sequence[Tree], keys: Sequence[Sequence[Edge]]) -> list[Question]:
     """Return one question for each continuation, or for each part of it whose targets follow each other."""
     questions: list[Question] = []
     for tree, tree_keys in zip(trees, keys, strict=True):

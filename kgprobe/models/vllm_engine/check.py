@@ -4,8 +4,8 @@
   values as alone with an empty cache (vLLM's issue 42019: stale values with prefix caching).
 - Temperature and a bias have no effect: values are those before sampling.
 - The probabilities of all tokens of the vocabulary sum to one, and the greedy token is the most probable of them.
-- The tests of servers (:func:`kgprobe.models.api.next_tokens.examine`): repeated requests, options in another order and
-  one by one, another prompt, parallel requests.
+- The tests of servers (:class:`kgprobe.models.api.handshake.Examination`): repeated requests, options in another
+  order and without some of them, another prompt, parallel requests.
 - On request (``plain_check=yes``), the values of a plain pass of transformers with the same weights.
 """
 
@@ -15,14 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kgprobe.base.errors import KgprobeError
+from kgprobe.models.api.handshake import ROUNDING, Examination
 from kgprobe.models.api.next_tokens import (
     METHODS,
-    ROUNDING,
-    OptionScores,
     Question,
-    ServerMethod,
+    Reply,
     UntrustworthyError,
-    examine,
 )
 from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.vllm_engine.engine import MAX_TARGETS, VllmEngine, VllmRequest
@@ -64,7 +62,7 @@ def check_engine(
 ) -> EngineCheck:
     """Return the results of the tests.
 
-    Cost: some fifty requests, and one for each 128 tokens of the vocabulary, of a few tokens.
+    Cost: some twenty requests, and one for each 128 tokens of the vocabulary, of a few tokens.
 
     Args:
         engine: the engine.
@@ -86,10 +84,12 @@ def check_engine(
         difference = _check_prefixes(engine, texts, allowed)
         _check_raw(engine, texts[0], allowed)
         total = _check_vocabulary(engine, texts[0][:_SHORT])
-        method = METHODS["token_ids"]
-        itself = examine(
-            method, lambda _, questions: _ask(engine, texts[0], questions), _can_ask, texts, "max_num_seqs=1"
-        )
+        itself = Examination(
+            METHODS["token_ids"],
+            lambda _, questions: _ask(engine, texts[0], questions),
+            lambda *_: True,
+            alone="max_num_seqs=1",
+        ).run(texts[0])
         plain = None if expected is None else _check_plain(engine, expected, allowed)
     except UntrustworthyError as error:
         caching = "" if prefix_caching is False else " without prefix caching (enable_prefix_caching=no),"
@@ -123,21 +123,17 @@ def read_values(prompt: VllmRequest, values: Mapping[int, float]) -> list[float]
     return [min(float(value), 0.0) for value in requested]
 
 
-def _ask(engine: VllmEngine, text: tuple[int, ...], questions: Sequence[Question]) -> list[OptionScores]:
-    """Return the engine's scores of the options of each question; a question as text has the tokens of this text."""
+def _ask(engine: VllmEngine, text: tuple[int, ...], questions: Sequence[Question]) -> list[Reply]:
+    """Return the engine's reply to each question; a question as text has the tokens of this text."""
     prompts = []
     for question in questions:
         tokens = question.prefix if question.text is None else text
         prompts.append(VllmRequest(tokens, question.targets, temperature=question.temperature, bias=question.bias))
-    scores = []
+    replies = []
     for prompt, output in zip(prompts, engine.run(prompts), strict=True):
-        values = np.array(read_values(prompt, output.values))
-        scores.append(OptionScores(values, output.tokens[0] if output.tokens else None, len(prompt.tokens)))
-    return scores
-
-
-def _can_ask(method: ServerMethod, question: Question) -> bool:  # noqa: ARG001
-    return True
+        values: list[float | None] = [*read_values(prompt, output.values)]
+        replies.append(Reply(values, output.tokens[0] if output.tokens else None, len(prompt.tokens)))
+    return replies
 
 
 def _values(engine: VllmEngine, prompts: Sequence[VllmRequest]) -> list[Floats]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kgprobe.models.api.next_tokens import OTHER_TEXT, TEXT
+from kgprobe.models.api.handshake import TEXT
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
@@ -25,6 +25,7 @@ from kgprobe.models.vllm_engine.options import EngineOptions
 
 # Large, because a tree only orders the continuations of a prompt here.
 _MAX_BRANCH_NODES = 1 << 20
+_OTHER_TEXT = "7, 6, 5: Poland is in Łódź"
 # Limits of a call of the engine: requests, and tokens of their prompts.
 _REQUESTS_AT_ONCE, _TOKENS_AT_ONCE = 4096, 1 << 21
 
@@ -180,7 +181,7 @@ class VllmScorer(TextScorer):
 
 def examined_texts(tokenizer: Any, leading: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return the tokens of the texts that test an engine."""
-    return [(*leading, *ids) for ids in encode(tokenizer, [TEXT, OTHER_TEXT])]
+    return [(*leading, *ids) for ids in encode(tokenizer, [TEXT, _OTHER_TEXT])]
 
 
 def chunks_of(prompts: Sequence[VllmRequest]) -> Iterator[list[VllmRequest]]:

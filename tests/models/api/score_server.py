@@ -37,6 +37,8 @@ class ScoreServer:
         lie: what is wrong with its answers; None for nothing. See :meth:`_lied`.
         tells_tokens: whether it has ``/tokenize``.
         declines_more_than: options at once, with 400.
+        version: its own name in every answer; None for none.
+        announced: its own name in its metadata.
         seen: bodies of all requests for log-probabilities, in the order they came.
     """
 
@@ -46,6 +48,8 @@ class ScoreServer:
     lie: str | None = None
     tells_tokens: bool = True
     declines_more_than: int | None = None
+    version: str | None = None
+    announced: str | None = None
     seen: list[dict] = field(default_factory=list)
     paths: Counter[str] = field(default_factory=Counter)
     _under_way: int = 0
@@ -81,6 +85,7 @@ class ScoreServer:
 
     async def _props(self, _: web.Request) -> web.Response:
         told = {"bos_token": "<s>", "eos_token": "</s>", "default_generation_settings": {"n_ctx": 256}}
+        told["build_info"] = self.announced
         return web.json_response(told)
 
     def _distributions(self, ids: list[int]) -> torch.Tensor:
@@ -110,7 +115,7 @@ class ScoreServer:
         if self.lie == "not a number":
             return told * torch.nan
         if self.lie == "noise":
-            return told - torch.rand(()) * 3
+            return told - len(self.seen) % 5
         if self.lie == "order" and asked:
             # The first option is what servers that count from the wrong end favour.
             told[asked[0]] -= 1.0
@@ -168,6 +173,8 @@ class ScoreServer:
             named = [[float(told[token]), token, None] for token in asked]
             about = {"output_token_ids_logprobs": [named], "output_token_logprobs": [[0.0, drawn, None]]}
             answer = {"meta_info": {**about, "prompt_tokens": count}}
+        if self.version is not None:
+            answer["system_fingerprint"] = self.version
         return web.Response(body=json.dumps(answer), content_type="application/json")
 
     def _echoed(self, ids: list[int], logits: torch.Tensor, body: dict, drawn: int) -> dict:

@@ -16,9 +16,9 @@ from hypothesis import strategies as some
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.models.api import batch_client, batches
+from kgprobe.models.api.batch_client import PendingBatch, PendingBatches
 from kgprobe.models.api.cache import AnswerCache
 from kgprobe.models.api.generator import ApiGenerator
-from kgprobe.models.api.pending import PendingBatch, PendingBatches
 from kgprobe.models.api.spending import ApiOptions, BudgetSpentError, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking
@@ -504,3 +504,20 @@ def test_facts_are_asked_together_for_a_batch_api(batch_api: bool, cache: Answer
     with Models(api=options, cache=cache) as models:
         # Also for a model on this machine: its grader can be behind the API.
         assert [models.asked_together(models.open(name)) for name in (spec, "demo")] == [most, most]
+
+
+def test_pending_batch_that_is_old_or_damaged_is_not_used(tmp_path: Path) -> None:
+    pending = PendingBatches(tmp_path / "batches")
+    late, early, old = (
+        PendingBatch(token, "http://127.0.0.1:9/v1", "m", ["a", token], time.time() - age, id=f"batch_{token}")
+        for token, age in (("late", 0), ("early", 60), ("old", 31 * 24 * 3600))
+    )
+    for batch in (late, early, old):
+        pending.put(batch)
+    assert pending.with_any({"early"}) == [early]
+    assert pending.with_any({"a"}) == [early, late]
+    assert not pending.path(old).exists()
+    assert pending.path(late).stat().st_mode & 0o777 == 0o600
+    pending.path(late).write_bytes(b'{"token": ')
+    with pytest.raises(KgprobeError, match=r"late\.json is damaged.*Delete it"):
+        pending.with_any({"a"})

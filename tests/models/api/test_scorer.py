@@ -53,6 +53,7 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
         scorer = scorer_of(server, local.tokenizer if form == "echo_text" else None)
         assert scorer.handshake.method.name == form
         assert scorer.handshake.difference < allowed
+        assert len(server.seen) <= 8
         # A text cannot end in a token for its end.
         for eos in (False, True) if form != "echo_text" else (False,):
             found, expected = scorer.score(PROMPTS, NAMES, eos=eos), local.score(PROMPTS, NAMES, eos=eos)
@@ -61,6 +62,55 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
                 assert one.reasons == other.reasons
         described = scorer.describe()
         assert (described["method"], described["url"]) == (form, server.url)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_handshake_is_stored_until_the_server_changes(local: Scorer, tmp_path: Path, form: str) -> None:
+    tokenizer = local.tokenizer if form == "echo_text" else None
+    with serve(local, form, announced="b1", version="fp1") as server:
+        cache = AnswerCache(tmp_path / "answers.sqlite")
+        first = scorer_of(server, tokenizer, cache=cache)
+        cold = len(server.seen)
+        again = scorer_of(server, tokenizer, cache=cache)
+        assert (len(server.seen), again.handshake) == (cold, first.handshake)
+        scorer_of(server, tokenizer, cache=cache, options=ApiOptions(refresh=True))
+        assert len(server.seen) == 2 * cold
+        server.announced = "b2"
+        third = scorer_of(server, tokenizer, cache=cache)
+        assert len(server.seen) == 3 * cold
+        # An answer of another version repeats the handshake, once.
+        server.version = "fp2"
+        third.score(PROMPTS[:1], [["Tokyo"]])
+        assert third.handshake.versions[-1].endswith("fp2")
+        seen = len(server.seen)
+        scorer_of(server, tokenizer, cache=cache).score(PROMPTS[:1], [["Tokyo"]])
+        assert len(server.seen) == seen
+
+
+@pytest.mark.parametrize("lie", ["fewer", "own temperature"])
+def test_change_to_a_lie_is_noticed_behind_a_stored_handshake(local: Scorer, tmp_path: Path, lie: str) -> None:
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+    with serve(local, version="fp1") as server:
+        scorer_of(server, cache=cache)
+        scorer = scorer_of(server, cache=cache)
+        server.lie, stored = lie, len(cache)
+        server.version = None if lie == "fewer" else "fp2"
+        with pytest.raises(KgprobeError, match="cannot score"):
+            scorer.score(PROMPTS, NAMES)
+        assert len(cache) == stored
+        with pytest.raises(KgprobeError, match="cannot score"):
+            scorer_of(server, cache=cache)
+
+
+def test_method_that_vanished_is_chosen_again(local: Scorer, tmp_path: Path, allowed: float) -> None:
+    cache = AnswerCache(tmp_path / "answers.sqlite")
+    with serve(local, tells_tokens=False) as server:
+        scorer_of(server, local.tokenizer, cache=cache)
+        scorer = scorer_of(server, local.tokenizer, cache=cache)
+        server.form = "echo"
+        (found,), (expected,) = scorer.score(PROMPTS[:1], NAMES[:1]), local.score(PROMPTS[:1], NAMES[:1])
+    assert scorer.handshake.method.name == "echo"
+    np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=allowed)
 
 
 def test_text_and_next_token_fit_into_the_context(local: Scorer) -> None:
@@ -78,42 +128,35 @@ def test_text_and_next_token_fit_into_the_context(local: Scorer) -> None:
         assert set(scored.reasons) == {2}
 
 
-LIES = {
-    "fewer": "fewer log-probabilities than asked: 7 of 8",
-    "not a number": "gives nan as a log-probability",
-    "positive": r"as a log-probability \(method token_ids\)",
-    "another tokenization": "The tokenizer is not the server's",
-    "noise": "The same request gives other log-probabilities",
-    "uniform": "All options are equally probable",
-    "order": "depend on the order in which options are asked",
-    "shared out": "depend on which other options are asked",
-    "ignores the prompt": "do not depend on the prompt",
-    "own temperature": "after the server's own sampling",
-    "temperature zero": "after the server's own sampling",
-    "top-k": "gives -9999.0 as a log-probability .* Does the server filter",
-    "other model": "not the probabilities that it draws from",
-    "side by side": "Parallel requests give other log-probabilities than single ones; try `concurrency` 1",
-}
-
-
-@pytest.mark.parametrize(("lie", "told"), LIES.items())
-def test_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, lie: str, told: str) -> None:
-    with serve(local, "token_ids", lie) as server, pytest.raises(KgprobeError, match=f"cannot score.*{told}"):
-        scorer_of(server)
-
-
 @pytest.mark.parametrize(
     ("form", "lie", "told"),
     [
+        ("token_ids", "fewer", "fewer log-probabilities than asked: 7 of 8"),
+        ("token_ids", "not a number", "gives nan as a log-probability"),
+        ("token_ids", "positive", r"as a log-probability \(method token_ids\)"),
+        ("token_ids", "another tokenization", "The tokenizer is not the server's"),
+        ("token_ids", "noise", "The same request gives other log-probabilities"),
+        ("token_ids", "uniform", "All options are equally probable"),
+        ("token_ids", "order", "depend on the order in which options are asked"),
+        ("token_ids", "shared out", "depend on which other options are asked"),
+        ("token_ids", "ignores the prompt", "do not depend on the prompt"),
+        ("token_ids", "own temperature", "after the server's own sampling"),
+        ("token_ids", "temperature zero", "after the server's own sampling"),
+        ("token_ids", "top-k", "gives -9999.0 as a log-probability .* Does the server filter"),
+        ("token_ids", "other model", "not the probabilities that it draws from"),
+        ("token_ids", "side by side", "Parallel requests give other log-probabilities .* try `concurrency` 1"),
         ("n_probs", "ignores the bias", "fewer log-probabilities than asked: 0 of 1"),
+        ("n_probs", "side by side", "Parallel requests give other log-probabilities"),
         ("token_ids_logprob", "fewer", "fewer log-probabilities than asked"),
         ("echo", "no echo", "does not echo the prompt"),
         ("echo", "shifted", "not the probabilities that it draws from|sum to"),
-        ("echo", "another tokenization", "The tokenizer is not the server's|counts .* tokens"),
+        ("echo", "another tokenization", "The tokenizer is not the server's"),
+        ("echo", "own temperature", "after the server's own sampling"),
+        ("echo", "side by side", "Parallel requests give other log-probabilities"),
     ],
 )
-def test_so_is_one_of_another_form(local: Scorer, form: str, lie: str, told: str) -> None:
-    with serve(local, form, lie) as server, pytest.raises(KgprobeError, match=told):
+def test_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, form: str, lie: str, told: str) -> None:
+    with serve(local, form, lie) as server, pytest.raises(KgprobeError, match=f"cannot score.*{told}"):
         scorer_of(server)
 
 
@@ -147,7 +190,7 @@ def test_names_sharing_nodes_share_requests(local: Scorer, tmp_path: Path) -> No
         }
         assert len(server.seen) - before == len(nodes)
         scorer.score(PROMPTS, NAMES)
-        assert len(server.seen) - before == len(nodes) == len(cache)
+        assert len(server.seen) - before == len(nodes) == len(cache) - 1
         with pytest.raises(BudgetSpentError):
             scorer_of(server, spending=Spending(max_tokens=50))
 
