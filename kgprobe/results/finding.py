@@ -184,10 +184,6 @@ class Finding(Result):
         rows: list[Any] = self.facts.to_dict("records")
         return rows
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the asked facts, by column."""
-        return self.records()
-
     def to_frame(self) -> pd.DataFrame:
         """Return the asked facts in pandas."""
         return self.facts

@@ -36,13 +36,9 @@ class OpenedFiles(Result):
         """Name of its folder."""
         return self.folder.name
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows of the main table; none if it has no table."""
-        return next(([dict(row) for row in rows] for rows in self._lists().values()), [])
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return the rows of the main table; none if it has no table."""
-        return self.rows()
+        return next(iter(self._lists().values()), [])
 
     def tables(self) -> list[Table]:
         """Return the tables of the JSON, with their first rows."""
