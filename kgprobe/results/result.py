@@ -261,7 +261,7 @@ def _read_listed(kind: type) -> list[_ListedField]:
         listings = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Listing)]
         if listings:
             rows = get_args(hint)[0]
-            (row,) = get_args(rows) or (rows,)
+            row: Any = next(iter(get_args(rows)), rows)
             listed.append(_ListedField(name, row if is_dataclass(row) else None, listings))
     return sorted(listed, key=lambda each: each.listings[0].last)
 
