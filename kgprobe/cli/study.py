@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -303,5 +303,7 @@ def show(result: "Study", as_json: bool, full: bool) -> None:
     with waiting("Writing the study's page"):
         page = result.page()
     if not as_json:
-        click.echo(visible(result.title))
-    render(result, as_json, page, full=full, files=[result.data_file])
+        rows, notes = len(result.table), len(result.notes)
+        more = "" if full else f": {rows:,} rows and {notes:,} notes, with --full."
+        click.echo(f"{visible(result.title)}{more}")
+    render(result if full or as_json else replace(result, notes=()), as_json, page, full=full, files=[result.data_file])

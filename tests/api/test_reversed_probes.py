@@ -110,7 +110,7 @@ def test_facts_known_one_way_are_listed_by_relation(tmp_path: Path) -> None:
         assert directions.one_way_facts[0].prediction == "Strong of f00"
         assert "Not known backwards: 40%" in found.summary()
         page = found.page()
-        assert len(pd.read_csv(page.parent / "one_way_facts.csv")) == 13
+        assert len(pd.read_csv(page.parent / "directions_one_way_facts.csv")) == 13
         told = json.loads((page.parent / "comparison.json").read_text())["directions"]
         assert (told["overall"]["forwards_alone"], len(told["one_way_facts"])) == (12, 13)
         assert told["relations"][0]["not_forwards_low"] == 0

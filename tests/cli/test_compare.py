@@ -60,6 +60,7 @@ def test_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str
     assert {Path(path).name for path in told["files"]} == {
         "forgetting.html",
         "forgetting.json",
+        "accuracy.csv",
         "relations.csv",
         "changed_facts.csv",
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgprobe.base.files import home
 from kgprobe.base.intervals import Mean
-from kgprobe.base.tables import INTERNAL, Table
+from kgprobe.base.tables import INTERNAL, Table, json_value
 from kgprobe.results.rendering.plots import CategoryPlot, Plot
 from kgprobe.results.result import Listing, StoredResult
 from kgprobe.running.settings import digest_of
@@ -39,7 +39,7 @@ class Study(StoredResult):
     name: str
     title: str = ""
     verdict: str
-    table: Annotated[Sequence[Mapping[str, Any]], Listing("{name}", detail=True)]
+    table: Annotated[Sequence[Mapping[str, Any]], Listing("", detail=True)]
     data: Annotated[Sequence[Mapping[str, Any]], Listing(main=True)]
     plots: Annotated[Sequence[Plot | CategoryPlot], INTERNAL] = ()
     further: Annotated[Sequence[Table], INTERNAL] = ()
@@ -71,7 +71,8 @@ class Study(StoredResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return verdict, tables, data, notes and settings, for programs."""
-        return {**StoredResult.to_dict(self), "tables": {table.key: table.to_dict()["rows"] for table in self.further}}
+        tables = {table.key: json_value(table.to_dict()["rows"]) for table in self.further}
+        return {**StoredResult.to_dict(self), "tables": tables}
 
     def save(self, missing: Sequence[str] = ()) -> "Study":
         """Write the files, replacing those of the same configuration; return the study with messages on missing facts.

@@ -327,7 +327,7 @@ def test_robustness_with_best_configurations_is_their_mean() -> None:
 
 def test_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     study = strategies_study({"random": measure(), "<b>": measure(shift=1)}, "a <model>", {"seed": 1})
-    study.write(tmp_path / "study")
+    study.write_files(tmp_path / "study")
     with (tmp_path / "study" / DATA).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["strategy"], int(row["n"]), float(row["mean"])) for row in rows] == [
