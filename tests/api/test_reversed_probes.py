@@ -71,7 +71,7 @@ def test_two_directions_of_the_same_facts_are_compared(example_graph: Graph, bac
     overall = found.directions.overall
     assert (overall.facts, overall.both) == (30, len(won[0] & won[1]))
     assert (overall.forwards_alone, overall.backwards_alone) == (len(won[0] - won[1]), len(won[1] - won[0]))
-    frame = found.frames()["one_way_facts"]
+    frame = found.frames()["directions_one_way_facts"]
     assert set(frame["fact"]) == won[0] ^ won[1]
     assert "Known forwards and backwards" in found.page().read_text(encoding="utf-8")
     with pytest.raises(ArgumentError, match="the direction is forwards and backwards"):

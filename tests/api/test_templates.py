@@ -88,13 +88,7 @@ def test_check_of_a_graph_and_of_a_file(bare: Graph, tmp_path: Path) -> None:
     read = kgprobe.check_templates(path)
     assert (read.relations, read.templates, read.errors) == (2, 1, 1)
     assert read.to_frame()["problem"].tolist() == ["has two determiners in a row: 'The the'"]
-    assert read.to_dict() == {
-        "relations": 2,
-        "templates": 1,
-        "flaws": read.rows(),
-        "without_clozes": ["P2"],
-        "errors": 1,
-    }
+    assert (read.to_dict()["flaws"], read.to_dict()["errors"], read.without_clozes) == (read.rows(), 1, ["P2"])
     assert kgprobe.check_templates(str(path), ["P2"]).errors == 0
     with pytest.raises(KgprobeError, match=r"none\.jsonl"):
         kgprobe.check_templates(tmp_path / "none.jsonl")

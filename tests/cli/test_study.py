@@ -126,5 +126,5 @@ def test_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool]
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:
     few = ["--requests", "128", "--hardest", "5", "--repeats", "2"]
     found = printed("study", "sampling", *few, "--seed", "3", "--json", **home)
-    assert found["study"] == "sampling"
+    assert found["name"] == "sampling"
     assert "2 repetitions" in found["title"]
