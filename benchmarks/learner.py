@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from benchmarks.replay import BATCH, TIMES
 from benchmarks.replay.synthetic import Synthetic, synthetic
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.answers.store import OutcomeStore, read_rounds
 from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.corrected_rates import CorrectedRates, RoundDraws
 from kgprobe.beliefs.draw import credible_interval
@@ -39,7 +40,6 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.learning import AskedRound, KeptLearning, Learning, replay
 from kgprobe.running.replays import Reference, demo_answers, demo_reference, shown_rounds
 from kgprobe.running.runs import run_folder
-from kgprobe.running.store import OutcomeStore, read_rounds
 from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, AskableFacts, GraphColumns
 from kgprobe.sampling.lists import Lists
 

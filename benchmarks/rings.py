@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.forgetting import DISCORDANT, Integers, draw
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.stats.holm import directional_levels
-from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, Counts, loss_bounds, loss_p_values
+from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, Counts, directional_levels, loss_bounds, loss_p_values
 
 FACTS = (100, 300, 1_000, 3_000)
 RINGS = (1, 2, 3, 6)

@@ -60,7 +60,6 @@ class _Part:
     """A relation of the data set.
 
     Attributes:
-        line: of the metadata.
         space: the answers' ids and labels as the data set numbers them; a repeated one is still there.
         closed: whether ``space`` is from the metadata, so that no other object fits.
         readings: the relation's facts, one object for each stream, as each has its own position.
@@ -200,11 +199,7 @@ def _wrong_answers(part: _Part) -> Iterator[Rejected]:
 
 
 def _read(line: bytes, part: _Part, known: Mapping[str, str]) -> _Read | Rejected:
-    """Return a line's fact, or the reason why its relation cannot be asked with it.
-
-    Args:
-        known: labels of the relation's answers, by id.
-    """
+    """Return a line's fact, or the reason why its relation cannot be asked with it."""
     try:
         read = _decode_fact(line)
         relation, subject = part.relation.id, check_id(read.sub_id, "`sub_id`")
@@ -278,11 +273,7 @@ def _open(options: BearOptions) -> Bear:
 
 
 def _fact_files(folder: Path) -> dict[str, Path]:
-    """Return the files of facts by name without suffix.
-
-    Raises:
-        KgprobeError: there are none.
-    """
+    """Return the files of facts by name without suffix."""
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         for suffix in _SUFFIXES:

@@ -111,11 +111,7 @@ class SparqlClient:
     _answered: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Validate endpoint and contact.
-
-        Raises:
-            ArgumentError: the endpoint is not an address, or the contact is invalid in a header.
-        """
+        """Validate endpoint and contact."""
         if "@" in self.endpoint:
             host = self.endpoint.rpartition("@")[2].partition("/")[0]
             raise ArgumentError(
@@ -153,7 +149,6 @@ class SparqlClient:
 
         Raises:
             TooSlow: the query took too long: once if ``divisible``, else ``TRIES`` times.
-            KgprobeError: the endpoint refused the query, or failed ``TRIES`` times.
         """
         name = f"{hashlib.blake2b(query.encode(), digest_size=16).hexdigest()}.json.gz"
         if self.answers is None:
@@ -164,7 +159,8 @@ class SparqlClient:
             self.kept += 1
             return rows
         answer = self._answer(query, divisible)
-        _write(file, answer.content)
+        with replacing(file) as unfinished:
+            unfinished.write_bytes(gzip.compress(answer.content, 6))
         return answer.rows
 
     def _answer(self, query: str, divisible: bool) -> _Answer:
@@ -293,8 +289,3 @@ def _read(file: Path) -> list[Row] | None:
     except (OSError, EOFError, zlib.error, msgspec.DecodeError):
         # Missing or incomplete: the query is sent again.
         return None
-
-
-def _write(file: Path, answer: bytes) -> None:
-    with replacing(file) as unfinished:
-        unfinished.write_bytes(gzip.compress(answer, 6))

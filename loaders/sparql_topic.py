@@ -165,9 +165,6 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     It takes a request for each 5 entities that walks leave (what leads to them), each 15 entities reached (what they
     lead to), each 50 entities looked at, each 50 entities reached (their statements that are not loaded), and each 200
     facts.
-
-    Raises:
-        KgprobeError: the endpoint does not know a centre, or cannot be asked.
     """
     wikidata = Wikidata(client, choice.languages, choice.truthy, choice.branches, sorted(choice.inactive))
     profiles = wikidata.profiles(choice.centers)
@@ -229,7 +226,12 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
             case fact, literal:
                 between.append(fact)
                 literals[literal.id] = literal
-    facts = _dated(wikidata, between, rejected)
+    facts: list[Fact] = []
+    for record in wikidata.dated(between):
+        if isinstance(record, Fact):
+            facts.append(record)
+        else:
+            rejected.append(record.reason)
     relations = sorted({fact.relation for fact in between}, key=_by_number)
     loaded = [*reached, *objects]
     types = _types_of(wikidata, loaded)
@@ -250,17 +252,6 @@ def _facts_between(entities: Sequence[str], outgoing: Mapping[str, Sequence[Fact
     for subject in entities:
         between += [fact for fact in outgoing[subject] if fact.object in inside]
     return between
-
-
-def _dated(wikidata: Wikidata, facts: Sequence[Fact], rejected: list[str]) -> list[Fact]:
-    """Return the facts with their dates; add the reasons against the others to ``rejected``."""
-    dated: list[Fact] = []
-    for record in wikidata.dated(facts):
-        if isinstance(record, Fact):
-            dated.append(record)
-        else:
-            rejected.append(record.reason)
-    return dated
 
 
 def _types_of(wikidata: Wikidata, entities: Sequence[str]) -> list[str]:
@@ -296,12 +287,6 @@ def open_topic(
 
     Args:
         client: its folder of answers is set here; one process at a time asks an endpoint.
-        templates: relations as :mod:`.table` reads them, joined to the endpoint's.
-        shipped: True to use the shipped templates for relations that are not in ``templates``.
-        refresh: forget what is kept, and ask anew.
-
-    Raises:
-        KgprobeError: as :func:`gather`, or a file cannot be read.
     """
     files = [] if templates is None else [open_input(templates)]
     kept = home() / "sparql"

@@ -72,14 +72,7 @@ def walk(
     admitted: Callable[[Sequence[str]], Collection[str]],
     report: Callable[[int, int], None] = lambda step, entities: None,
 ) -> list[str]:
-    """Return the entities that walks reach: the centres first, then in the order of reaching.
-
-    Args:
-        centers: ids of items.
-        inactive: relations that are not followed.
-        admitted: returns the admitted entities among candidates; not called for centres.
-        report: called after each step with the number of entities.
-    """
+    """Return the entities that walks reach: the centres first, then in the order of reaching."""
     # Imported here, so that the help of commands does not load NumPy.
     from numpy.random import default_rng
 

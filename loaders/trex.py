@@ -5,7 +5,7 @@ LREC 2018) has documents with ``docid``, ``title`` and ``triples``; LAMA's JSON 
 ``sub_label``, ``obj_label`` and ``predicate_id``. The format is detected for each record.
 
 An entity's label in T-REx is the title of its own document (without a final part in brackets), else its first mention
-that is not a pronoun; in LAMA, its first label. It has no aliases. Dates are literals (:mod:`.trex_literals`). Each
+that is not a pronoun; in LAMA, its first label. It has no aliases. Each
 fact is loaded once. Memory: about 100 bytes per fact and 300 bytes per entity, a few GB for the whole of T-REx.
 
 Relations get the ids in the facts; without a file of templates they are not described, and keep existing templates.
@@ -28,10 +28,52 @@ from kgprobe.base.records import Entity, Fact, Placed, Rejected
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.json_values import json_values
 from kgprobe.sources.lines import DECODING_ERRORS, InputFile, fingerprint, open_input, open_members, validation_message
-from kgprobe.sources.values import fact_id, tidy
+from kgprobe.sources.values import check_id, fact_id, plain_name, tidy
 
-from .trex_literals import literal
+from .literals import date_literal, value_literal
 from .wikidata_model import ITEM_ID, PROPERTY_ID, TEMPLATES_OPTION, with_templates
+from .wikidata_time import bounds
+
+_DATES = ("date", "dateTime", "gYear", "gYearMonth")
+_DATE = re.compile(r"([+-]?)([0-9]{1,12})(?:-([0-9]{2}))?(?:-([0-9]{2}))?(?:T.*)?", re.DOTALL)
+_NUMBER = re.compile("[0-9]{1,12}")
+_DAY = 11
+
+
+def literal(text: str, words: str) -> Entity | None:
+    """Return the literal of ``1879-03-14T00:00:00Z^^http://…XMLSchema#dateTime``; None for a text without a type.
+
+    A date keeps its precision: a ``year`` (``1879``), a ``month`` (``1879-03``) or a ``date`` (``1879-03-14``). Unknown
+    parts are zeros. RDF has no such zeros and writes a year as its first day: the precision is then that of the
+    sentence. Other values keep their notation; their type is the last part of the type's URI (``decimal``).
+    Its datatype is also an entity type, so that distractors of the type exist.
+
+    Raises:
+        ValueError: the value is empty, or typed as a date and invalid.
+    """
+    value, mark, type_ = text.rpartition("^^")
+    if not mark:
+        return None
+    datatype = type_.strip("<>").rpartition("#")[2].rpartition("/")[2]
+    if datatype in _DATES:
+        return _date(value.strip('"'), words)
+    value = tidy(value.strip('"'))
+    check_id(datatype, "type of a value")
+    return value_literal(check_id(plain_name(value), "value"), datatype, value)
+
+
+def _date(written: str, words: str) -> Entity:
+    matched = _DATE.fullmatch(written)
+    if matched is None:
+        raise ValueError(f"{written[:80]!r} is not a date such as 1879-03-14T00:00:00Z")
+    sign, year, month, day = matched.groups("00")
+    if [int(number) for number in _NUMBER.findall(words)] == [int(year)] and day == "01":
+        # The words name no day, and where they have no letters no month.
+        day = "00"
+        month = "00" if month == "01" and not any(map(str.isalpha, words)) else month
+    value, _ = bounds(f"{sign or '+'}{year}-{month}-{day}T", _DAY)
+    return date_literal(value)
+
 
 _SUFFIXES = (".json", ".jsonl")
 _PACKED = ("", ".gz", ".bz2", ".zst")
@@ -276,11 +318,7 @@ def _open(options: TrexOptions) -> Trex:
 
 
 def _files(path: Path) -> list[InputFile]:
-    """Return the files of a path, sorted by name.
-
-    Raises:
-        KgprobeError: there are none, or one is unreadable.
-    """
+    """Return the files of a path, sorted by name."""
     files: list[InputFile] = []
     for part in _parts(path):
         files += open_members(part, _SUFFIXES) if part.suffix == ".zip" else [open_input(part)]

@@ -278,7 +278,10 @@ class Dump(FileSource):
             if not self._is_read(relation) and relation not in TYPE_RELATIONS:
                 continue
             best = self._best(statements)
-            self._count_other_ranks(statements, best)
+            deprecated = sum(statement.rank == "deprecated" for statement in statements)
+            for kind, count in ((DEPRECATED, deprecated), (NOT_PREFERRED, len(statements) - len(best) - deprecated)):
+                if count:
+                    self.not_loaded[kind.kind] += count
             for statement in best:
                 try:
                     fact = self._fact(subject, relation, statement)
@@ -287,12 +290,6 @@ class Dump(FileSource):
                     continue
                 if fact is not None:
                     yield fact
-
-    def _count_other_ranks(self, statements: Sequence[Statement], best: Sequence[Statement]) -> None:
-        deprecated = sum(statement.rank == "deprecated" for statement in statements)
-        for kind, count in ((DEPRECATED, deprecated), (NOT_PREFERRED, len(statements) - len(best) - deprecated)):
-            if count:
-                self.not_loaded[kind.kind] += count
 
     def _fact(self, subject: str, relation: str, statement: Statement) -> Fact | None:
         """Return the fact of a statement; None for a type, and for a statement that is not loaded, which is counted."""
@@ -331,16 +328,7 @@ def _has_head(decoder: DumpHeadDecoder, record: bytes) -> bool:
 def open_dump(
     path: Path, *, templates: Path | None = None, shipped: bool = True, selection: DumpSelection = WHOLE
 ) -> Dump:
-    """Open a dump as a source.
-
-    Args:
-        path: the dump, plain, .gz, .bz2 or .zst.
-        templates: relations as :mod:`.table` reads them, joined to the dump's own.
-        shipped: True to use the shipped templates for relations that are not in ``templates``.
-
-    Raises:
-        KgprobeError: a file cannot be read at all.
-    """
+    """Open a dump as a source."""
     # One object for each stream, as each has its own position.
     readings = {stream: open_input(path) for stream in ("relations", "entities", "facts")}
     files = [readings["entities"]]
@@ -368,11 +356,7 @@ def open_dump(
 
 
 def read_ids(path: Path) -> frozenset[str]:
-    """Return the ids of a file, one per line; blank lines and lines that begin with ``#`` are ignored.
-
-    Raises:
-        KgprobeError: a line is not an item id, or the file cannot be read.
-    """
+    """Return the ids of a file, one per line; blank lines and lines that begin with ``#`` are ignored."""
     ids = set()
     for number, line in open_input(path).lines():
         if isinstance(line, Rejected):

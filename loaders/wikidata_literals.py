@@ -51,9 +51,6 @@ def time_literal(written: str, precision: int, calendar: str) -> Entity | NotLoa
 def quantity_literal(amount: str, unit: str) -> Entity | NotLoaded:
     """Return the literal of a quantity.
 
-    Args:
-        unit: IRI of an item, or ``1`` for none.
-
     Raises:
         ValueError: the amount is not a number, or the unit not an item.
     """

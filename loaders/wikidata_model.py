@@ -58,11 +58,7 @@ TEMPLATES_OPTION: Mapping[str, Any] = {
 
 
 def distinct_languages(languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the distinct languages, best first.
-
-    Raises:
-        ArgumentError: there are none, or one is not a language tag.
-    """
+    """Return the distinct languages, best first."""
     if not languages:
         raise ArgumentError("languages", "is empty; at least one like en is expected.")
     check_forms("languages", languages, _LANGUAGE, "en")
@@ -86,11 +82,7 @@ def with_fallback(languages: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_forms(argument: str, values: Iterable[str], form: re.Pattern[str], example: str) -> None:
-    """Validate the form of all values of an argument.
-
-    Raises:
-        ArgumentError: a value has another form.
-    """
+    """Validate the form of all values of an argument."""
     for value in values:
         if not form.fullmatch(value):
             raise ArgumentError(argument, f"names {value!r}; one like {example} is expected.")
@@ -150,9 +142,6 @@ def read_inactive_relations(path: Path = OWN_LIST) -> dict[str, str]:
     """Return the reasons of inactive relations, by id.
 
     Each line has an id and a reason; blank lines and lines that begin with ``#`` are ignored.
-
-    Raises:
-        KgprobeError: a line has no relation id, a relation is repeated, or the file cannot be read.
     """
     reasons: dict[str, str] = {}
     for number, line in open_input(path).lines():

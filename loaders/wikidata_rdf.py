@@ -422,11 +422,7 @@ def _name(row: Row, variable: str) -> str:
 
 
 def _fact_id(row: Row) -> str:
-    """Return a statement's id as dumps write it.
-
-    Raises:
-        KgprobeError: the endpoint has statements, but not Wikidata's.
-    """
+    """Return a statement's id as dumps write it."""
     matched = _STATEMENT_NAME.fullmatch(row["statement"].removeprefix(_STATEMENT))
     if matched is None:
         raise KgprobeError(f"{row['statement'][:200]!r} is not a Wikidata statement; does the endpoint serve its data?")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from kgprobe.answers.store import OutcomeStore
 from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.running.store import OutcomeStore
 from tests.graph.servers.servers import servers_on
 from tests.running.killed_run import HashProbe
 

@@ -26,6 +26,7 @@ ORDER = [
     "verbalize",
     "probes.search",
     "probes",
+    "answers",
     "beliefs",
     "running",
     "judge",

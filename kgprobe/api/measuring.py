@@ -1,10 +1,8 @@
 """``kgprobe.measure``: ask a list of facts once each, by one probe."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,6 @@ from kgprobe.running.settings import (
     require_identical,
     versions,
 )
-from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.selection import Listed, choose_facts, list_existing
 
@@ -186,10 +183,11 @@ def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
     Raises:
         KgprobeError: the folder holds no measurement, or a file is damaged.
     """
+    from kgprobe.answers.table import read_answers
+
     config = read_measurement(folder)
     kind = PROBES.get(config["probe"])
-    outcomes = Outcomes(folder / FILE, kind.evidence())
-    verdicts = Counter(map(attrgetter("verdict"), outcomes))
+    verdicts = read_answers(folder, kind, config["described"]).verdicts
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
     graph = None if "dataset" in config else graph
     return Measurement(folder, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)

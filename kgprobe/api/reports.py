@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgprobe.answers.store import FILE
 from kgprobe.api.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
 from kgprobe.api.measuring import open_measurement
 from kgprobe.api.rounds import open_run
@@ -19,7 +20,6 @@ from kgprobe.graph.state import graph_state, state_uid
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.measurement import graph_of_measurement
-from kgprobe.running.store import FILE
 from kgprobe.sampling.years import year_relation_id
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import filelock
 
+from kgprobe.answers.store import FILE
 from kgprobe.api.kind_names import COMPARISON, DATASET, JUDGED_GRAPH, LABEL_TABLE, MEASUREMENT, RUN
 from kgprobe.api.kinds import (
     CONFIG,
@@ -39,7 +40,6 @@ from kgprobe.models.spec_forms import absolute_spec, is_spec, model_name
 from kgprobe.results.listing import ListedResult, ResultList
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.running.runs import run_folder
-from kgprobe.running.store import FILE
 
 if TYPE_CHECKING:
     from kgprobe.api.kinds import Opened

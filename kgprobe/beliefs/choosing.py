@@ -112,8 +112,6 @@ class CandidatePool:
     Attributes:
         messages: the hierarchical model's messages.
         askable: positions of the facts that can be asked, ascending.
-        size: number of facts to draw.
-        number: of the round, from 1 on.
         considered: number of facts to consider, at most.
         uniform_share: share of the round that is drawn uniformly, in (0, 1]; None for the rule's own.
     """
@@ -150,10 +148,7 @@ def choose(
 
     Args:
         sampling: one of :data:`kgprobe.beliefs.register.SAMPLING_RULES`.
-        size: number of facts; all of them if there are fewer.
         left_out: True for facts that cannot be asked, shape (facts,).
-        number: of the round, from 1 on.
-        candidates: number of facts to consider, at most.
         uniform_share: share of the round that is drawn uniformly, in (0, 1]; None is the default of the sampling rule.
 
     Cost: linear in the candidates, and one pass over ``left_out``.

@@ -40,7 +40,6 @@ class RoundDraws:
         chances: inclusion probability of each, given everything known before the round; in (0, 1].
         smallest: the smallest inclusion probability of any fact that the round could have drawn; in (0, 1], at most
             the smallest of ``chances``.
-        right: True for a right answer.
         answered: False for a question without an answer. Missing answers must not depend on the facts.
         askable: False for a fact that cannot be asked; the graph's rate excludes it, and later rounds do not draw it.
     """
@@ -72,7 +71,6 @@ class CorrectedRates:
         """Start without predictions and draws.
 
         Args:
-            count: number of facts.
             corrected_from: number of answers from which predictions are used if all rounds were drawn uniformly.
         """
         self.count, self.draws, self.corrected_from = count, 0, corrected_from
@@ -156,9 +154,6 @@ class CorrectedRates:
 
         Returns:
             None if fewer than 3 of them were drawn, or possibly none can be asked.
-
-        Raises:
-            ArgumentError: ``members`` does not have one value per fact.
 
         Cost: a pass over the facts, and some over the draws.
         """

@@ -95,16 +95,8 @@ class Beliefs:
     def choose(self, sampling: str, size: int, number: int, generator: np.random.Generator) -> RoundChoice:
         """Draw the facts of a round.
 
-        Args:
-            sampling: one of :data:`kgprobe.beliefs.register.SAMPLING_RULES` that can draw by counts.
-            size: number of facts.
-            number: of the round, from 1 on.
-
         Returns:
             ``size`` facts, or fewer if fewer are askable. A sequential round leaves out the facts that are not.
-
-        Raises:
-            UnknownNameError: counts of answers support no such rule.
         """
         rules = {name: rule.counts for name, rule in SAMPLING_RULES.items() if rule.counts}
         if sampling not in rules:

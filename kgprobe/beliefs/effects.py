@@ -28,7 +28,6 @@ class Effects:
     Parts are numbered in this order: mean, popularity, predictors, relations, entities.
 
     Attributes:
-        count: number of facts.
         kinds: of parts, in the order of their numbers.
         starts: number of the first part of each kind, and the total number of parts at the end; shape (kinds + 1,).
         subjects, objects: numbers of entities from 0 on, shape (facts,).

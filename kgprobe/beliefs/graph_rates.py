@@ -37,8 +37,6 @@ class GroupRate(ResultRow):
 
     Attributes:
         by: kind of the group: all, relation, type, popularity, year.
-        group: id of the group; None for all facts.
-        facts: number of facts that can be asked.
         drawn: number of questions with a known inclusion probability.
         right: estimated share of right answers, the mean over all of the group's facts.
         expected: uncorrected mean of all predictions; None if the estimate does not use them.

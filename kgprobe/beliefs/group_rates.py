@@ -27,13 +27,11 @@ class GroupRates(ResultRow):
     """Rates of a group of facts.
 
     Attributes:
-        facts: number of asked facts.
         win_rate: share with more own right answers than wrong ones.
         zero_sense_rate: share never answered right.
         guessed: expected win rate of a guesser on the same questions.
         heard: number of facts with an answer that is neither a refusal nor off the format.
         heard_win_rate: the win rate of these facts by such answers; None where there are none.
-        group: id of the group; None for all facts.
     """
 
     name: str
@@ -56,7 +54,6 @@ class Grouping(Generic[Row]):
     Attributes:
         by: kind of the groups: relation, entity, type, popularity, year, templates.
         groups: the largest groups, at most ``SHOWN_GROUPS``; thirds and years in their order.
-        left_out: number of other groups.
         source: source of the years; None for other kinds.
     """
 
@@ -72,7 +69,6 @@ def group_of(name: str, facts: pd.DataFrame, group: str | None = None) -> GroupR
     Args:
         facts: one row per fact, at least one, with numbers of own answers (right, wrong, and among the wrong ones
             refused and off_format) and a guesser's probability to win it (guessed).
-        group: id of the group.
     """
     readable = facts["wrong"] - facts["refused"] - facts["off_format"]
     heard = facts["right"] + readable > 0
@@ -97,7 +93,6 @@ def grouped(
 
     Args:
         by: kind of the groups.
-        facts: see :func:`group_of`.
         keys: each fact's group key, or the list of its keys.
         names: pairs of a group's key and name; a missing name is replaced by the key.
         least: minimum number of facts in a group.

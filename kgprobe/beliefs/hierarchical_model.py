@@ -106,8 +106,6 @@ class HierarchicalModel:
     """Beliefs about all facts of a graph.
 
     Attributes:
-        messages: answers, sites, and the marginals of parts.
-        answers: total number of answers.
         learned_at: number of answers at the last estimation of variances.
     """
 

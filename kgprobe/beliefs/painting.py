@@ -33,8 +33,6 @@ class Painted:
     """Result of painting.
 
     Attributes:
-        runs: the painted runs.
-        against: the earlier run, if compared.
         counts: number of painted facts by type, see ``PAINTS``.
     """
 

@@ -96,7 +96,6 @@ class Summaries:
     """Summaries of the beliefs about some facts; each of shape (facts,).
 
     Attributes:
-        theta: E[theta].
         low, high: the 90% credible interval of theta.
         words: see :func:`~kgprobe.beliefs.summary.belief_words`.
     """
@@ -107,7 +106,7 @@ class Summaries:
     words: Sequence[BeliefWord]
 
 
-def summarize(beliefs: Sequence[Row]) -> Summaries:
+def summarize(beliefs: Sequence[Row] | pd.DataFrame) -> Summaries:
     """Return summaries of beliefs.
 
     >>> known = summarize([{"alpha": 1, "beta": 6, "right": 5, "wrong": 0, "chances": [0.1] * 5}])
@@ -134,12 +133,6 @@ def belief_rows(
 ) -> Iterator[list[Row]]:
     """Yield the rows of the query ``beliefs/summarize``, in parts that fit into a message.
 
-    Args:
-        run: id of the run.
-        touched: ``{fact, alpha, beta}`` of distinct facts.
-        summaries: of these facts.
-        most_bytes: approximate size of a part, which has at least one fact.
-
     Yields:
         ``{belief: 'RUN/FACT', values: [alpha, beta, low, high], believed}``, in the order of ``touched``.
     """
@@ -165,8 +158,6 @@ def view_rows(
 
     Args:
         beliefs: ``{subject, fact, alpha, beta, right, wrong, round}`` of distinct facts.
-        summaries: of these facts.
-        most_bytes: approximate size of a part, which has at least one fact.
     """
     size = 0
     facts_of: dict[str, dict[str, list[Any]]] = {}

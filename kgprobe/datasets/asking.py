@@ -58,9 +58,6 @@ def dataset_demonstrations(folder: DatasetFolder, seed: int) -> dict[str, list[D
     """Return the facts of ``train`` by relation, ordered by a hash of the seed and their ids.
 
     Memory: the names of the facts of ``train``.
-
-    Raises:
-        KgprobeError: see :meth:`DatasetFolder.rows`.
     """
     by_relation: dict[str, list[Demonstration]] = {}
     for _, row in folder.rows(TRAIN):
@@ -104,9 +101,6 @@ def dataset_questions(
     Args:
         per_relation: only the first facts of each relation; None is all.
         limit: maximum number of facts; None is all.
-
-    Raises:
-        KgprobeError: a fact is repeated; see also :meth:`DatasetFolder.rows`.
     """
     places: Collection[int] | None = None
     if limit is not None:
@@ -210,11 +204,7 @@ class DatasetExamples:
     """The probe ``examples`` on a data set; see :class:`~kgprobe.probes.outcome.Probe`."""
 
     def __init__(self, questions: DatasetQuestions, scorer: TextScorer, options: ExampleOptions) -> None:
-        """Make a probe.
-
-        Raises:
-            ArgumentError: see :func:`~kgprobe.probes.examples.checked_options`.
-        """
+        """Make a probe."""
         self.relations: Sequence[str] = sorted(questions.labels)
         self._options = checked_options(options)
         self._questions = questions
@@ -325,11 +315,7 @@ def _names_of(item: ChoiceItem) -> ObjectNames:
 def dataset_probe(
     questions: DatasetQuestions, model: Model, options: ExampleOptions | GenerationOptions
 ) -> DatasetExamples | DatasetGeneration:
-    """Return the probe of a data set with the options of ``examples`` or of ``generation``.
-
-    Raises:
-        ArgumentError: see :func:`~kgprobe.probes.examples.checked_options`.
-    """
+    """Return the probe of a data set with the options of ``examples`` or of ``generation``."""
     if isinstance(options, ExampleOptions):
         return DatasetExamples(questions, model.scorer(), options)
     room = Room(model.scorer() if model.scores else None, reserved=options.new_tokens)

@@ -120,11 +120,7 @@ def _cell(text: str) -> str:
 
 
 def read_sheets(paths: Sequence[Path]) -> tuple[dict[str, dict[str, bool]], int]:
-    """Return the majority of the votes by id of a question, and the number of votes without a majority.
-
-    Raises:
-        KgprobeError: a sheet cannot be read, lacks a column, or has a vote other than yes and no.
-    """
+    """Return the majority of the votes by id of a question, and the number of votes without a majority."""
     votes: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {UNDERSTOOD: [], CORRECT: []})
     for path in paths:
         for line, row in _sheet_rows(path):
@@ -165,15 +161,7 @@ def _sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def assess(results: Mapping[str, Sequence[Outcome]], paths: Sequence[Path]) -> Assessment:
-    """Return the shares of understood questions, of verdicts that agree with people, and of both.
-
-    Args:
-        results: outcomes of each result, by the name in the sheets.
-        paths: filled sheets, one for each annotator.
-
-    Raises:
-        KgprobeError: a sheet cannot be used, or has none of the results' questions.
-    """
+    """Return the shares of understood questions, of verdicts that agree with people, and of both."""
     majorities, undecided = read_sheets(paths)
     shares: list[AssessedShare] = []
     for name, outcomes in results.items():

@@ -68,13 +68,6 @@ def build_files(
 
     Cost: one or a few scans of the graph's facts, streamed; a walk through the relations' objects; the draws of
     alternatives. Memory: some 200 bytes for each candidate fact, and the rows of one relation.
-
-    Args:
-        relations: ids; empty means all active ones.
-
-    Raises:
-        UnknownNameError: a named relation is not active.
-        KgprobeError: no relation is active, or none qualifies; the message names the nearest.
     """
     described = askable_relations(graph, ids=relations)
     objects = column_by("id", "objects", graph.read("sample/object_counts", ids=list(described)))

@@ -106,13 +106,7 @@ def card_of(
     seed: int,
     as_of: int,
 ) -> str:
-    """Return the card: Markdown with a YAML header.
-
-    Args:
-        relations: the included and the left-out ones.
-        folder: name of the folder, for a data set without a name.
-        sources: of the data in the graph.
-    """
+    """Return the card: Markdown with a YAML header."""
     values, name = asdict(options), options.name or folder
     rows, left_out = [], []
     for counts in relations:

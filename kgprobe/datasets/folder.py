@@ -121,21 +121,13 @@ Write = Callable[[str, Sequence[ChoiceRow]], None]
 
 @dataclass(frozen=True, slots=True)
 class DatasetFolder:
-    """The files of a data set.
-
-    Attributes:
-        files: by split.
-    """
+    """The files of a data set."""
 
     path: Path
     files: Mapping[str, Path]
 
     def rows(self, split: str) -> Iterator[tuple[str, ChoiceRow]]:
-        """Yield the rows of a split, each with its place: ``train.jsonl, line 3``. Cost: one pass over the file.
-
-        Raises:
-            KgprobeError: the file cannot be read, a column is missing, or a row is invalid; the message has the place.
-        """
+        """Yield the rows of a split, each with its place: ``train.jsonl, line 3``. Cost: one pass over the file."""
         path = self.files[split]
         read = _parquet_rows if path.suffix == ".parquet" else _json_rows
         for place, row in read(path):
@@ -146,11 +138,7 @@ class DatasetFolder:
 
 
 def open_folder(folder: Path) -> DatasetFolder:
-    """Return the data set in a folder.
-
-    Raises:
-        ArgumentError: the folder does not exist, or lacks the files.
-    """
+    """Return the data set in a folder."""
     if not folder.is_dir():
         raise ArgumentError(
             "folder", f"is {str(folder)!r}, which is not a folder; make one with `kgprobe dataset build`."
@@ -169,11 +157,7 @@ def open_folder(folder: Path) -> DatasetFolder:
 
 @contextmanager
 def written_rows(folder: Path, format_: str) -> Iterator[Write]:
-    """Open the files of a new data set, and yield a function that appends rows to a split.
-
-    Args:
-        folder: without ``data``.
-    """
+    """Open the files of a new data set, and yield a function that appends rows to a split."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

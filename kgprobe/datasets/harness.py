@@ -80,7 +80,6 @@ def write_task(
     Args:
         demonstrations: few-shot examples by relation; a fact without examples is left out.
         scorer: model whose token boundaries are compared with the harness's, for the first facts; None compares none.
-        on_fact: called with the number of finished facts.
 
     Returns:
         Number of facts, and notes on differences that are possible between the harness and kgprobe.

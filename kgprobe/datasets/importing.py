@@ -72,12 +72,7 @@ class PublishedFiles:
 
 
 def find_published(source: Path) -> PublishedFiles:
-    """Return the files of a published data set: ``train*`` and ``test*``, in the folder or in its ``data``.
-
-    Raises:
-        ArgumentError: the folder does not exist, or lacks a split.
-        KgprobeError: the file of the relations' names is damaged.
-    """
+    """Return the files of a published data set: ``train*`` and ``test*``, in the folder or in its ``data``."""
     if not source.is_dir():
         raise ArgumentError("source", f"is {str(source)!r}, which is not a folder.")
     folder = source / "data" if (source / "data").is_dir() else source
@@ -104,9 +99,6 @@ def import_files(published: PublishedFiles, folder: Path, format_: str, on_progr
     one in ``test`` before one in ``train``.
 
     Cost: two passes over the files. Memory: the labels of subjects and objects.
-
-    Raises:
-        KgprobeError: a file cannot be read, a column is missing, or no row can be used.
     """
     counts = ImportedRows()
     total, several = _relations_with_several_objects(published)
@@ -173,7 +165,12 @@ def _rows_of(path: Path) -> Iterator[PublishedRow]:
 
 def _item_of(row: PublishedRow, names: Mapping[str, RelationName]) -> tuple[ChoiceItem, str, int]:
     """Return a row's fact with its choices, the relation's label, and the number of merged choices."""
-    relation, relation_label = _relation_of(row, names)
+    number = row.get(RELATION)
+    if isinstance(number, bool) or not isinstance(number, (int, str)) or not str(number).strip():
+        raise _UnusableError(f"its {RELATION} is missing or not a number")
+    identifier, label = names.get(str(number).strip(), (str(number).strip(), ""))
+    own = row.get(NAME)
+    relation, relation_label = identifier, label or (own.strip() if isinstance(own, str) else "") or identifier
     subject, object_ = _label(row, SUBJECT), _label(row, OBJECT)
     listed = read_choices(row.get(CHOICES))
     others = list(dict.fromkeys(choice for choice in listed if choice != object_))
@@ -192,16 +189,6 @@ def _item_of(row: PublishedRow, names: Mapping[str, RelationName]) -> tuple[Choi
     )
     negatives = [Negative(other, other, (), former=False) for other in others]
     return ChoiceItem(fact, negatives), relation_label, len(listed) - len(others)
-
-
-def _relation_of(row: PublishedRow, names: Mapping[str, RelationName]) -> RelationName:
-    """Return a row's relation: Wikidata's id and name if they are known, else its number and its own name."""
-    number = row.get(RELATION)
-    if isinstance(number, bool) or not isinstance(number, (int, str)) or not str(number).strip():
-        raise _UnusableError(f"its {RELATION} is missing or not a number")
-    identifier, label = names.get(str(number).strip(), (str(number).strip(), ""))
-    own = row.get(NAME)
-    return identifier, label or (own.strip() if isinstance(own, str) else "") or identifier
 
 
 def _label(row: PublishedRow, column: str) -> str:

@@ -24,11 +24,7 @@ def write_relations(folder: Path, relations: Iterable[Relation]) -> None:
 
 
 def relations_of(path: Path, ids: Collection[str]) -> tuple[list[Relation], list[str]]:
-    """Return the relations in a file that have one of these ids, and the reasons for unusable lines and templates.
-
-    Raises:
-        KgprobeError: the file cannot be read.
-    """
+    """Return the relations in a file that have one of these ids, and the reasons for unusable lines and templates."""
     relations, rejected = [], []
     for line, record, *_ in read_relations(open_input(path)):
         if isinstance(record, Rejected):
@@ -45,9 +41,6 @@ def cloze_templates(folder: Path, labels: Mapping[str, str], kind: str) -> tuple
 
     Args:
         kind: source of the sentences, one of ``CLOZES``.
-
-    Raises:
-        KgprobeError: the file cannot be read.
     """
     stored: list[Relation] = []
     if (folder / FILE).is_file():

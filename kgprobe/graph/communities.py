@@ -78,11 +78,8 @@ def find_communities(graph: Graph, run: str, method: str, *, sure: bool, seed: i
     """Return the communities of the facts that the model of a run does not know.
 
     Args:
-        run: id of the run.
         method: name in :data:`METHODS`.
-        sure: use surely unknown facts only.
         seed: random seed; connected components have none.
-        limit: maximum number of communities.
 
     Cost: one reading of the run's beliefs. Memory and time of networkx for the unknown facts.
     """

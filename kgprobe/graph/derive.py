@@ -67,7 +67,6 @@ def follow_changed_facts(
     Args:
         moved: facts with another object, which count as new facts at their new place.
         renamed: facts with another relation between the same entities.
-        facts: facts after the change, by id.
     """
     degrees = Counter(chain.from_iterable({former.subject, former.object} for former in moved))
     _run(transaction, "load/degrees", [{"id": id_, "added": -count} for id_, count in degrees.items()])
@@ -86,12 +85,7 @@ def forget_beliefs(transaction: Transaction, changed: Sequence[Former]) -> None:
 def follow_types(
     transaction: Transaction, types: Mapping[str, Sequence[str]], former: Mapping[str, Sequence[str]]
 ) -> None:
-    """Update the links of entities to their types.
-
-    Args:
-        types: distinct types of new and changed entities, by id.
-        former: former types of changed entities, by id.
-    """
+    """Update the links of entities to their types."""
     gone = {entity: sorted(set(before).difference(types.get(entity, ()))) for entity, before in former.items()}
     for rows in _type_rows(gone):
         removed = [{"id": row["id"], "types": dict.fromkeys(row["types"], True)} for row in rows]

@@ -46,15 +46,7 @@ def is_address(graph: str) -> bool:
 
 
 def refuse_credentials(graph: str, argument: str = "graph", prefix: str = "KGPROBE_GRAPH") -> None:
-    """Raise if an address contains a user or password, which messages and lists of processes would show.
-
-    Args:
-        argument: name of the argument with the address.
-        prefix: prefix of the environment variables of user and password.
-
-    Raises:
-        ArgumentError: the address contains a user or password; the message shows only the host.
-    """
+    """Raise if an address contains a user or password, which messages and lists of processes would show."""
     match = _CREDENTIALS.match(graph)
     if match:
         raise ArgumentError(
@@ -94,18 +86,7 @@ def endpoint_of(
     prefix: str = "KGPROBE_GRAPH",
     argument: str = "graph",
 ) -> Endpoint:
-    """Return the endpoint of a remote server, with user, password and database from the environment.
-
-    Args:
-        address: ``bolt://…`` or ``neo4j://…``.
-        ask_password: called with a prompt if the environment has no password.
-        prefix: prefix of the environment variables, before ``_USER``, ``_PASSWORD`` and ``_DATABASE``.
-        argument: name of the argument with the address.
-
-    Raises:
-        ArgumentError: the address contains a user or password.
-        KgprobeError: the password is missing.
-    """
+    """Return the endpoint of a remote server, with user, password and database from the environment."""
     refuse_credentials(address, argument, prefix)
     user = os.environ.get(f"{prefix}_USER", "neo4j")
     password = os.environ.get(f"{prefix}_PASSWORD")

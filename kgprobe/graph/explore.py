@@ -33,10 +33,6 @@ def resolve_parameters(graph: Reader, query: Query, parameters: Mapping[str, Any
     """Return the parameters of a query with ids instead of names.
 
     Cost: look-ups of the names, as in :func:`~kgprobe.graph.names.entity_ids`.
-
-    Raises:
-        KgprobeError: the query is only for Neo4j, and the engine is the embedded one.
-        UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
     """
     if graph.is_embedded and (only := _ONLY_NEO4J.search(query.about)):
         raise KgprobeError(f"{query.name} is only for Neo4j; {only[1].strip()}")
@@ -91,9 +87,6 @@ def why_empty(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str
     """Return the reason why an explore query has no rows, as a sentence; None for other queries.
 
     Cost: one reading of the runs.
-
-    Args:
-        parameters: parameters of the query, with ids instead of names.
     """
     if not query.name.startswith("explore/"):
         return None

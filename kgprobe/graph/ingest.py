@@ -1,29 +1,46 @@
 """Load entities, relations and facts into the graph: in batches, idempotent, resumable, in bounded memory.
 
 Each batch is one transaction that also advances the ``KgprobeLoad`` node, so that a killed load continues where it was
-interrupted. While the engine writes a batch, the next one is read and converted to rows. At the end, facts get the
-labels of their relations, which Neo4j Browser shows as captions of edges.
+interrupted. New facts are created without a search; existing facts are found with one walk through the facts of each
+subject, so that the cost depends on the rows and the facts at their subjects. While the engine writes a batch, the next
+one is read and converted to rows. At the end, facts get the labels of their relations, which Neo4j Browser shows as
+captions of edges.
 """
 
 import gc
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
+from typing import NamedTuple
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Placed, Rejected
-from kgprobe.graph.client import Graph, Transaction, apply_schema
-from kgprobe.graph.derive import rows_by_subject
+from kgprobe.graph.client import Graph, Row, Transaction, apply_schema
+from kgprobe.graph.derive import (
+    Additions,
+    Former,
+    additions_of,
+    follow_changed_facts,
+    follow_new_facts,
+    follow_types,
+    forget_beliefs,
+    in_parts,
+    rows_by_subject,
+)
 from kgprobe.graph.record_batches import (
     KINDS,
     STAGES,
+    EntityRows,
+    FactRows,
     Problem,
     RecordBatch,
+    absent,
+    duplicate,
     entity_rows,
     fact_rows,
     prefetched,
@@ -32,8 +49,147 @@ from kgprobe.graph.record_batches import (
     relation_rows,
 )
 from kgprobe.graph.rows import column_by
-from kgprobe.graph.write import WrittenBatch, write_entities, write_facts, write_relations
+from kgprobe.graph.twins import drop_twins, write_twins
 from kgprobe.sources.contract import Source, folded_by
+
+
+class WrittenBatch(NamedTuple):
+    """Result of writing a batch.
+
+    Attributes:
+        created, changed: numbers of records among them that are new, and that were there with other values.
+        outside: number of facts whose object was left out by a filter of the source.
+        relations: ids of relations that are certainly in the graph now.
+        properties: names of the properties that were changed, of relations.
+    """
+
+    written: int = 0
+    created: int = 0
+    changed: int = 0
+    problems: Sequence[Problem] = ()
+    outside: int = 0
+    relations: frozenset[str] = frozenset()
+    properties: frozenset[str] = frozenset()
+
+
+def write_relations(transaction: Transaction, rows: Sequence[Row]) -> WrittenBatch:
+    """Write relations."""
+    result = transaction.run("load/relations", rows=rows)[0]
+    changed = result["changed"]
+    properties = frozenset(chain.from_iterable(changed))
+    return WrittenBatch(len(rows), result["created"], len(changed), properties=properties)
+
+
+def write_entities(transaction: Transaction, batch: EntityRows, source: Source) -> WrittenBatch:
+    """Write one or more entities, their types, and the links to them."""
+    for kind, ids in (("types", batch.type_ids), ("literals", batch.literals)):
+        for part in in_parts(ids):
+            transaction.run(f"load/new_{kind}", ids=part)
+            transaction.run(f"load/{kind}", ids=part)
+    result = transaction.run("load/entities", load=source.fingerprint, rows=batch.rows)[0]
+    before = column_by("id", "before", result["duplicates"])
+    types = dict(batch.types)
+    for unchanged in (*result["standing"], *before):
+        types.pop(unchanged, None)
+    follow_types(transaction, types, column_by("id", "types", result["retyped"]))
+    problems = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
+    return WrittenBatch(len(batch.rows) - len(before), result["created"], result["changed"], problems)
+
+
+def write_facts(
+    transaction: Transaction, batch: FactRows, source: Source, known: Set[str], labels: Mapping[str, str]
+) -> WrittenBatch:
+    """Write facts between entities of the graph, and update derived data.
+
+    Args:
+        known: ids of relations that are certainly in the graph.
+        labels: labels of relations, by id; the id is used for others.
+    """
+    common = {
+        "source": source.name,
+        "load": source.fingerprint,
+        "labels": {id_: labels.get(id_, id_) for id_ in batch.relations},
+    }
+    existing = transaction.run("load/standing_facts", rows=batch.rows, **common)[0]
+    before = column_by("id", "before", existing["duplicates"])
+    unknown = frozenset(fact.relation for id_, fact in batch.facts.items() if id_ not in before) - known
+    if unknown:
+        transaction.run(
+            "load/relations", rows=[{"id": relation, "properties": {}, "empty": {}} for relation in unknown]
+        )
+    moved, renamed = _change(transaction, batch, [Former(**row) for row in existing["changed"]])
+    new = batch
+    if left_out := {*existing["kept"], *before}:
+        new = fact_rows({id_: place for id_, place in batch.places.items() if id_ not in left_out})
+    created, additions, problems, outside = _create(transaction, new, source, common)
+    follow_new_facts(transaction, additions)
+    follow_changed_facts(transaction, moved, renamed, batch.facts)
+    write_twins(transaction, batch.rows)
+    duplicates = [duplicate(id_, batch.places[id_], line) for id_, line in before.items()]
+    return WrittenBatch(
+        len(existing["kept"]) + created,
+        created - len(moved),
+        existing["revised"] + len(moved) + len(renamed),
+        [*duplicates, *problems],
+        outside,
+        unknown,
+    )
+
+
+def _change(transaction: Transaction, batch: FactRows, changed: Sequence[Former]) -> tuple[list[Former], list[Former]]:
+    """Move facts to their new objects, if these are in the graph, and forget the beliefs about changed facts.
+
+    Returns:
+        The moved facts, and the facts with another relation between the same entities.
+    """
+    renamed = []
+    targets = {}
+    for former in changed:
+        target = batch.facts[former.id].object
+        if target == former.object:
+            renamed.append(former)
+        else:
+            targets[former] = target
+    missing = _missing(transaction, targets.values())
+    moved = [former for former, target in targets.items() if target not in missing]
+    if moved:
+        transaction.run("load/moved", rows=rows_by_subject((former.subject, former.id) for former in moved))
+    drop_twins(transaction, rows_by_subject((former.subject, former.id) for former in [*moved, *renamed]))
+    forget_beliefs(transaction, [*moved, *renamed])
+    return moved, renamed
+
+
+def _create(
+    transaction: Transaction, batch: FactRows, source: Source, common: Mapping[str, object]
+) -> tuple[int, Additions, list[Problem], int]:
+    """Create facts; return their number, the additions, the problems, and the number of facts outside."""
+    if not batch.rows:
+        return 0, batch.additions, [], 0
+    created: int = transaction.run("load/new_facts", rows=batch.rows, **common)[0]["created"]
+    if created == len(batch.facts):
+        return created, batch.additions, [], 0
+    facts = batch.facts.values()
+    missing = _missing(transaction, chain.from_iterable((fact.subject, fact.object) for fact in facts))
+    problems = []
+    outside = 0
+    complete = []
+    for id_, fact in batch.facts.items():
+        if fact.subject in missing:
+            problems.append(absent(batch.places[id_], "subject"))
+        elif fact.object not in missing:
+            complete.append(fact)
+        elif source.partial:
+            outside += 1
+        else:
+            problems.append(absent(batch.places[id_], "object"))
+    return created, additions_of(complete), problems, outside
+
+
+def _missing(transaction: Transaction, ids: Iterable[str]) -> set[str]:
+    """Return the ids of entities that are not in the graph."""
+    distinct = list(dict.fromkeys(ids))
+    return {row["id"] for row in transaction.run("load/missing", ids=distinct)} if distinct else set()
+
 
 # A batch has tens of thousands of objects without reference cycles. At Python's default frequency, garbage collection
 # would take half as long as creating them.
@@ -166,12 +322,7 @@ def _writer(
     remove_missing: bool,
     places: Mapping[str, Placed],
 ) -> Write:
-    """Return the function that writes records; their rows are made here, before the transaction.
-
-    Args:
-        relations: ids of the relations in the graph at the time of writing.
-        labels: labels of relations, by id.
-    """
+    """Return the function that writes records; their rows are made here, before the transaction."""
     if not places:
         return lambda transaction: WrittenBatch()
     if stage == "relations":

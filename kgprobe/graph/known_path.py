@@ -85,13 +85,6 @@ def find_known_path(graph: Graph, one: str, other: str, facts: int) -> Sequence[
     The greatest theta of the path's facts is the least of all paths with at most ``facts`` facts, in any direction. Of
     such paths, it is a shortest one. Facts without a belief of the run in view are not walked.
 
-    Args:
-        one, other: ids of two different entities.
-        facts: maximum number of facts.
-
-    Raises:
-        KgprobeError: the search has read millions of facts.
-
     Cost: reads all facts of each entity that the search reaches, once. An entity is reached by facts that are as well
     known as the result's least known fact, rounded up to a step of 0.05; without a path, by all within half of
     ``facts`` steps from both ends. Memory of the facts that were read.
@@ -105,18 +98,21 @@ def find_known_path(graph: Graph, one: str, other: str, facts: int) -> Sequence[
         low = threshold
     if path is None:
         return ()
-    while candidates := neighbours.thetas_between(low, _greatest(path)):
+    while candidates := neighbours.thetas_between(low, max(edge.theta for edge in path)):
         middle = candidates[len(candidates) // 2]
         better = _search(neighbours, one, other, middle, facts)
         if better is None:
             low = middle
         else:
             path = better
-    return _described(graph, path)
-
-
-def _greatest(path: Sequence[_Edge]) -> float:
-    return max(edge.theta for edge in path)
+    rows = graph.read("network/facts", rows=[{"subject": edge.subject, "fact": edge.fact} for edge in path])
+    by_key = {(row["subject"], row["fact"]): row for row in rows}
+    described = []
+    for edge in path:
+        row = by_key[edge.subject, edge.fact]
+        labels = {name: row[name] or "" for name in ("subject_label", "object_label")}
+        described.append(PathFact(**{**row, **labels}))
+    return tuple(described)
 
 
 def _search(neighbours: _Neighbours, one: str, other: str, threshold: float, facts: int) -> list[_Edge] | None:
@@ -157,14 +153,3 @@ def _joined(sides: tuple[_Reached, _Reached], met: str) -> list[_Edge]:
             half.append(edge)
         halves.append(half)
     return [*reversed(halves[0]), *halves[1]]
-
-
-def _described(graph: Graph, path: Sequence[_Edge]) -> tuple[PathFact, ...]:
-    rows = graph.read("network/facts", rows=[{"subject": edge.subject, "fact": edge.fact} for edge in path])
-    by_key = {(row["subject"], row["fact"]): row for row in rows}
-    described = []
-    for edge in path:
-        row = by_key[edge.subject, edge.fact]
-        labels = {name: row[name] or "" for name in ("subject_label", "object_label")}
-        described.append(PathFact(**{**row, **labels}))
-    return tuple(described)

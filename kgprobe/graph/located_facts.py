@@ -21,7 +21,6 @@ class Element:
     """A relationship or a node.
 
     Attributes:
-        id: its element id.
         tail, head: element ids of the ends of a relationship; None for a node.
     """
 
@@ -73,11 +72,7 @@ class LocatesFacts(Protocol):
 
 
 def refuse_loaded(graph: Graph, argument: str) -> None:
-    """Raise KgprobeError if a graph was loaded by kgprobe: labels belong into the user's own graph.
-
-    Args:
-        argument: name of the argument with the graph.
-    """
+    """Raise KgprobeError if a graph was loaded by kgprobe: labels belong into the user's own graph."""
     if graph.read("own/loads")[0]["loads"]:
         raise KgprobeError(
             f"`{argument}` is {graph.endpoint.address}, a graph that kgprobe has loaded. Labels are written into the"
@@ -103,9 +98,6 @@ def write_properties(graph: Graph, names: Sequence[str], changes: Iterable[Chang
 
     Each batch is one transaction. Elements are locked before their values are compared, so that writes of other
     clients are never overwritten.
-
-    Args:
-        names: names of the properties.
 
     Yields:
         The number of elements of a batch, and of those that were written.

@@ -41,9 +41,6 @@ def relation_ids(graph: Reader, names: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct ids of relations that are given by id, label or alias, in their order.
 
     Cost: one reading of the relations, if any is given.
-
-    Raises:
-        UnknownNameError: a name is unknown or ambiguous; the message lists similar names or the ids.
     """
     names = list(names)
     ids_by_name = names_of_relations(graph) if names else {}
@@ -84,10 +81,6 @@ def entity_ids(graph: Reader, names: Iterable[str]) -> tuple[str, ...]:
 
     Cost: a look-up of the ids, and of other names in Neo4j's full-text index. The embedded engine has no such index and
     scans the entities for other names.
-
-    Raises:
-        UnknownNameError: a name is unknown or ambiguous; the message lists similar names, or the entities with label,
-            description and number of facts.
     """
     names = list(names)
     ids_by_name: dict[str, list[str]] = {}
@@ -98,19 +91,14 @@ def entity_ids(graph: Reader, names: Iterable[str]) -> tuple[str, ...]:
         if not ids:
             raise UnknownNameError(f"{no_entity(graph, name)}.")
         if len(ids) > 1:
-            raise UnknownNameError(_choices(graph, name, ids))
+            lines = [f"{len(ids)} entities are called {name!r}. Name one by its id:"]
+            for row in graph.read("sample/choices", ids=list(ids))[:_SHOWN_CHOICES]:
+                about = ", ".join(filter(None, (row["label"], row["description"], counted(row["facts"], "fact"))))
+                lines.append(f"  {row['id']}: {about}")
+            if len(ids) > _SHOWN_CHOICES:
+                lines.append(f"  … and {len(ids) - _SHOWN_CHOICES:,} more with fewer facts")
+            raise UnknownNameError("\n".join(lines))
     return tuple(ids_by_name[name][0] for name in names)
-
-
-def _choices(graph: Reader, name: str, ids: Sequence[str]) -> str:
-    """Return a message about an ambiguous name: a line for each entity, those with most facts first."""
-    lines = [f"{len(ids)} entities are called {name!r}. Name one by its id:"]
-    for row in graph.read("sample/choices", ids=list(ids))[:_SHOWN_CHOICES]:
-        about = ", ".join(filter(None, (row["label"], row["description"], counted(row["facts"], "fact"))))
-        lines.append(f"  {row['id']}: {about}")
-    if len(ids) > _SHOWN_CHOICES:
-        lines.append(f"  … and {len(ids) - _SHOWN_CHOICES:,} more with fewer facts")
-    return "\n".join(lines)
 
 
 def entities_called(graph: Reader, texts: set[str]) -> Iterator[dict[str, list[str]]]:

@@ -37,9 +37,6 @@ def parse_literal(text: str) -> Any:
 
     >>> parse_literal("{id: 'Q142', limits: [1, 2.5], as_of: null}")
     {'id': 'Q142', 'limits': [1, 2.5], 'as_of': None}
-
-    Raises:
-        QueryError: the text is not a value; the message shows the place.
     """
     try:
         return json.loads(text)
@@ -74,7 +71,7 @@ def _json_tokens(text: str) -> Iterator[tuple[int, str]]:
             elif kind == "number":
                 written = _number(written)
             elif kind == "name":
-                written = _word(written, is_key)
+                written = json.dumps(written.strip("`")) if is_key else written.lower()
         except (ValueError, OverflowError) as error:
             # Too many digits, or a code above the largest character.
             raise _unexpected(text, place) from error
@@ -90,10 +87,6 @@ def _unexpected(text: str, place: int) -> QueryError:
     return QueryError(
         f"{whole!r} is not a value: {shown} unexpected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
     )
-
-
-def _word(text: str, is_key: bool) -> str:
-    return json.dumps(text.strip("`")) if is_key else text.lower()
 
 
 def _number(text: str) -> str:
@@ -113,11 +106,7 @@ _ASSIGNMENT = re.compile(r"(?P<name>\w+|`[^`]+`)\s*=>\s*(?P<value>.*)", re.DOTAL
 
 
 def parse_parameters(typed: Iterable[str]) -> dict[str, Any]:
-    """Return parameters from ``name=value`` texts; the last one of a name counts.
-
-    Raises:
-        QueryError: a text has no ``=`` or no name, or its JSON is nested too deeply.
-    """
+    """Return parameters from ``name=value`` texts; the last one of a name counts."""
     parameters = {}
     for text in typed:
         name, equals, value = text.partition("=")
@@ -137,9 +126,6 @@ def parse_assignment(typed: str) -> dict[str, Any]:
 
     >>> parse_assignment("id => 'Q142'")
     {'id': 'Q142'}
-
-    Raises:
-        QueryError: the text does not have this form, or an invalid value.
     """
     match = _ASSIGNMENT.fullmatch(typed.strip())
     if match is None:
@@ -148,11 +134,7 @@ def parse_assignment(typed: str) -> dict[str, Any]:
 
 
 def parse_map(typed: str) -> dict[str, Any]:
-    """Return parameters from a map ``{name: value, …}`` in Cypher or JSON.
-
-    Raises:
-        QueryError: the text is not a map.
-    """
+    """Return parameters from a map ``{name: value, …}`` in Cypher or JSON."""
     value = parse_literal(typed)
     if not isinstance(value, dict):
         raise QueryError(f"{typed!r} is not of the form {{name: value}}, such as {{id: 'Q142', limit: 25}}.")
@@ -169,9 +151,6 @@ def complete_parameters(query: Query, given: Mapping[str, Any]) -> dict[str, Any
     """Return all parameters of a query: the given values, else its defaults.
 
     This check makes engines behave alike: some refuse a missing parameter, others use null.
-
-    Raises:
-        QueryError: parameters are missing or unknown; the message lists the query's parameters.
     """
     parameters = default_parameters(query) | dict(given)
     names = parameters_in(query.text)

@@ -106,14 +106,7 @@ def about_of(text: str) -> str:
 
 
 def query_of_text(text: str, name: str = "The query") -> Query:
-    """Return a query from a user's Cypher, without a semicolon at its end.
-
-    Args:
-        name: name for messages.
-
-    Raises:
-        QueryError: the text is not one statement.
-    """
+    """Return a query from a user's Cypher, without a semicolon at its end."""
     statements, rest = split_statements(text)
     statements += [rest] if rest else []
     if len(statements) != 1:
@@ -124,22 +117,13 @@ def query_of_text(text: str, name: str = "The query") -> Query:
 
 
 def find_query(query: str) -> Query:
-    """Return the query of that name, or with that text.
-
-    Raises:
-        UnknownNameError: the name is unknown.
-        QueryError: the text is not one statement.
-    """
+    """Return the query of that name, or with that text."""
     return get_query(query) if _NAME.fullmatch(query) else query_of_text(query)
 
 
 @cache
 def get_query(name: str) -> Query:
-    """Return the query of that name.
-
-    Raises:
-        UnknownNameError: the name is unknown.
-    """
+    """Return the query of that name."""
     if name not in query_names():
         raise UnknownNameError(f"Unknown query {name!r}{suggestion(name)}")
     text = files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")

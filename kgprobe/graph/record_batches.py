@@ -55,11 +55,9 @@ class EntityRows:
     """Entities of a batch.
 
     Attributes:
-        places: records with their places, by id.
         rows: rows for ``load/entities``.
         types: distinct types of each entity that has any, by its id.
         type_ids: distinct types of all entities.
-        literals: ids of the entities that are literals.
     """
 
     places: Mapping[str, Placed]
@@ -74,10 +72,7 @@ class FactRows:
     """Facts of a batch.
 
     Attributes:
-        places: records with their places, by id.
-        facts: facts by id.
         rows: rows for ``load/standing_facts`` and ``load/new_facts``.
-        relations: ids of the facts' relations.
         additions: changes of derived data if all facts are new.
     """
 
@@ -137,11 +132,7 @@ def relation_rows(places: Mapping[str, Placed], source: str, remove_missing: boo
 
 
 def entity_rows(places: Mapping[str, Placed], source: str, load: str, remove_missing: bool = False) -> EntityRows:
-    """Return the rows of entities with their source and load.
-
-    Args:
-        remove_missing: let empty properties replace existing values.
-    """
+    """Return the rows of entities with their source and load."""
     rows: list[Row] = []
     types_of: dict[str, Sequence[str]] = {}
     literals = []
@@ -211,8 +202,6 @@ class RecordBatch(NamedTuple):
 
     Attributes:
         places: accepted records, by id.
-        problems: rejected records.
-        records: number of records read.
         position: number of records of the stream up to the end of the batch.
         last: True if the stream ends with the batch.
         folded: number of names that were changed, see :func:`~kgprobe.sources.values.plain_name`.
@@ -303,11 +292,7 @@ def _label_is_too_long(record: Entity | Relation, size: int) -> bool:
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:
-    """Yield the same things; a thread prepares the next one while the current one is used.
-
-    Args:
-        waiting: called every ``_WAIT_SECONDS`` while waiting, for example for the first thing.
-    """
+    """Yield the same things; a thread prepares the next one while the current one is used."""
 
     def prepare() -> T | None:
         return next(things, None)

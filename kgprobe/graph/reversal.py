@@ -71,11 +71,7 @@ def reversal_of(graph: Graph) -> Reversal | None:
 
 
 def mark_reversal(graph: Graph, reversal: Reversal, uid: str) -> None:
-    """Store the origin of an inverse graph in an empty graph.
-
-    Args:
-        uid: id of the inverse graph, the same for the same reversal of the same graph.
-    """
+    """Store the origin of an inverse graph in an empty graph."""
     graph.write("reverse/mark", uid=uid, reversal=msgspec.json.encode(reversal).decode())
 
 

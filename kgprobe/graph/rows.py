@@ -64,7 +64,11 @@ def cell(value: Any) -> str:
         case Node() | Relationship():
             return _entity(value)
         case Path():
-            return _path(value)
+            shown = [cell(value.nodes[0])]
+            for before, relationship, after in zip(value.nodes, value.relationships, value.nodes[1:], strict=False):
+                ends = ("-", "->") if relationship.start_node == before else ("<-", "-")
+                shown += [ends[0], cell(relationship), ends[1], cell(after)]
+            return "".join(shown)
         case list() | tuple():
             return f"[{', '.join(map(_inner, value))}]"
         case dict():
@@ -82,14 +86,6 @@ def _entity(value: Node | Relationship) -> str:
         return f"[:{value.type}{_properties(value)}]"
     labels = "".join(f":{label}" for label in sorted(value.labels))
     return f"({labels}{_properties(value)})"
-
-
-def _path(path: Path) -> str:
-    shown = [cell(path.nodes[0])]
-    for before, relationship, after in zip(path.nodes, path.relationships, path.nodes[1:], strict=False):
-        ends = ("-", "->") if relationship.start_node == before else ("<-", "-")
-        shown += [ends[0], cell(relationship), ends[1], cell(after)]
-    return "".join(shown)
 
 
 def _properties(entity: Node | Relationship) -> str:

@@ -13,11 +13,7 @@ NONE_IN_VIEW = "No run is in view; `kgprobe beliefs apply RUN` brings one."
 
 
 def find_run(graph: Reader, run: str) -> dict[str, Any]:
-    """Return the properties of a run.
-
-    Raises:
-        UnknownNameError: the graph has no such run.
-    """
+    """Return the properties of a run."""
     rows = graph.read("beliefs/run", id=run)
     if not rows:
         known = [properties["id"] for properties in list_runs(graph)]
@@ -32,11 +28,7 @@ def list_runs(graph: Reader) -> list[dict[str, Any]]:
 
 
 def latest_run(graph: Reader) -> str:
-    """Return the id of the latest run that has finished a round.
-
-    Raises:
-        UnknownNameError: the graph has no such runs.
-    """
+    """Return the id of the latest run that has finished a round."""
     runs = list_runs(graph)
     finished = runs_with_rounds(runs)
     if finished:
@@ -61,11 +53,7 @@ def run_in_view(graph: Reader) -> str | None:
 
 
 def find_run_in_view(graph: Reader) -> str:
-    """Return the id of the run whose beliefs the facts have.
-
-    Raises:
-        KgprobeError: no run is in view.
-    """
+    """Return the id of the run whose beliefs the facts have."""
     run = run_in_view(graph)
     if run is None:
         raise KgprobeError(NONE_IN_VIEW if list_runs(graph) else NO_RUN)

@@ -15,7 +15,6 @@ class TwinTypes(NamedTuple):
 
     Attributes:
         of: type by id of the relation; empty while twins are being removed.
-        all: all types.
     """
 
     of: Mapping[str, str]
@@ -46,11 +45,7 @@ def write_twins(transaction: Transaction, rows: Sequence[Row]) -> None:
 
 
 def drop_twins(transaction: Transaction, rows: Sequence[Row]) -> None:
-    """Delete the twins of facts that get another object or relation, if the graph has twins.
-
-    Args:
-        rows: as of :func:`write_twins`.
-    """
+    """Delete the twins of facts that get another object or relation, if the graph has twins."""
     types = twin_types(transaction.run) if rows else None
     if types is not None:
         transaction.run("twins/drop", types=types.all, rows=rows)

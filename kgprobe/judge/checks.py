@@ -22,11 +22,7 @@ _NAMED = 3
 
 
 def answer_words(words: str) -> list[str]:
-    """Return the words for true, false and unknown from a text such as ``True/False/Unknown``.
-
-    Raises:
-        ArgumentError: the text has another form.
-    """
+    """Return the words for true, false and unknown from a text such as ``True/False/Unknown``."""
     answers = list(map(str.strip, words.split("/")))
     if len(set(answers)) != len(JUDGEMENTS) or not all(answers):
         raise ArgumentError("words", f"is {words!r}; expected words for true, false and unknown, separated by /.")
@@ -34,11 +30,7 @@ def answer_words(words: str) -> list[str]:
 
 
 def check_labels(judge: Judge, labels: TrueFalseLabels) -> None:
-    """Raise an error unless labels have the same settings as those that a judge was trained on.
-
-    Raises:
-        KgprobeError: the labels are of another model, weights, or prompt settings.
-    """
+    """Raise an error unless labels have the same settings as those that a judge was trained on."""
     if labels.model != judge.answers_of:
         raise KgprobeError(
             f"The judge predicts answers of {judge.answers_of}; {labels.name} has those of {labels.model}."
@@ -57,14 +49,7 @@ def check_labels(judge: Judge, labels: TrueFalseLabels) -> None:
 
 
 def check_reader(model: object, labels: TrueFalseLabels) -> None:
-    """Raise an error unless there is a model with readable hidden states.
-
-    Args:
-        model: the requested model, if any.
-
-    Raises:
-        ArgumentError: no model is given, and the labels' model is behind an API.
-    """
+    """Raise an error unless there is a model with readable hidden states."""
     if model is None and is_api(labels.model):
         raise ArgumentError(
             "model",
@@ -74,14 +59,7 @@ def check_reader(model: object, labels: TrueFalseLabels) -> None:
 
 
 def check_weights(described: Mapping[str, Any], labels: TrueFalseLabels) -> None:
-    """Raise an error if the weights of the labels' model have changed.
-
-    Args:
-        described: description of the loaded model.
-
-    Raises:
-        KgprobeError: other weights, or another precision.
-    """
+    """Raise an error if the weights of the labels' model have changed."""
     generator = labels.config["described"].get("generator", {})
     weights = generator.get("weights")
     if weights not in (None, described["weights"]):
@@ -93,15 +71,7 @@ def check_weights(described: Mapping[str, Any], labels: TrueFalseLabels) -> None
 
 
 def check_name(name: str | None, settings: Mapping[str, Any]) -> None:
-    """Raise an error if a judge with this name has other settings.
-
-    Args:
-        name: name of the judge's folder; None is always free.
-        settings: all or some of the settings that determine a judge.
-
-    Raises:
-        KgprobeError: the folder has another judge, or a damaged one.
-    """
+    """Raise an error if a judge with this name has other settings."""
     folder = home() / "judges" / str(name)
     if name is None or not (folder / FILE).exists():
         return

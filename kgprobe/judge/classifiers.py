@@ -164,11 +164,6 @@ def fit_network(states: Floats, answers: Integers, options: JudgeOptions, *, see
     """Fit the network by gradient descent: Adam on the cross-entropy.
 
     Cost: epochs × statements / batch steps of some 0.2 ms.
-
-    Args:
-        states, answers: as of :func:`fit_linear_probe`.
-        options: see :class:`~kgprobe.judge.JudgeOptions`.
-        seed: seed of the order of statements and of the initial weights.
     """
     import torch
     from torch import nn

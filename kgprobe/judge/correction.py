@@ -65,8 +65,6 @@ class Correction:
     """The judge's metrics corrected by labels.
 
     Attributes:
-        labels: name of the measurement that has the labels.
-        asked: number of its facts.
         used: number of them that count.
         left_out: numbers of the others by reason.
         partly: number of used facts with a negative that has no label.
@@ -106,8 +104,6 @@ def correct_by_labels(
     Labelled facts were drawn independently, so that facts with a common entity do not count as clusters.
 
     Args:
-        graph: figures of all shards, with these facts picked.
-        labels: name of the labels.
         facts: a uniform sample without replacement of the graph's facts.
         learned: ids of facts that the judge was trained on.
     """
@@ -142,14 +138,7 @@ def correct_by_labels(
 
 
 def choose_labels(config: JudgedGraphConfig, given: TrueFalseLabels | None, notes: list[str]) -> TrueFalseLabels | None:
-    """Return the labels that correct a judged graph: the given ones, or the judge's own; None without any.
-
-    Args:
-        notes: gets a note if there are none.
-
-    Raises:
-        ArgumentError: the given labels are not a sample of the judged facts.
-    """
+    """Return the labels that correct a judged graph: the given ones, or the judge's own; None without any."""
     own = home() / "probes" / config.judge.labels
     if given is not None:
         check_sample(config, given)

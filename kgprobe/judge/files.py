@@ -30,8 +30,6 @@ class Judge:
 
     Attributes:
         classifier: predicts answers from states.
-        layer: layer of the states.
-        prompt: prompt around a statement.
         virtual: embeddings that replace the text before a statement, if any; fp32, shape (virtual tokens, hidden size).
         reader: description of the model that is read, by :meth:`Scorer.describe`.
         labels: description of the labels: model, prompts, graph, seed, as in their measurement.
@@ -123,11 +121,7 @@ def save_judge(judge: Judge, folder: Path) -> Path:
 
 
 def load_judge(path: Path) -> Judge:
-    """Return a judge from its file, or from its folder.
-
-    Raises:
-        KgprobeError: the file is missing, not a judge, or damaged: wrong shapes, or numbers that are not finite.
-    """
+    """Return a judge from its file, or from its folder."""
     from safetensors import SafetensorError, safe_open
 
     path = path / FILE if path.is_dir() else path

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.comoments import Comoments
 from kgprobe.stats.prediction_powered import PredictionSums, sum_predictions_by
-from kgprobe.stats.value_counts import FEATURES, Thirds, ValueCounts
+from kgprobe.stats.value_counts import FEATURES, Comoments, Thirds, ValueCounts
 
 METRICS = ("correct", "truthful", "informative")
 # Columns that are read.
@@ -62,8 +61,6 @@ class GroupSums:
             ``head and tail type`` or ``third``.
         name: its id; None for facts without a type, or with unknown popularity. For a pair of types, both with an arrow
             between them.
-        facts: number of facts, measured or not.
-        sums: sums of each metric over the measured facts.
     """
 
     by: str
@@ -86,7 +83,6 @@ class Correlation:
     """Spearman's rank correlation of a metric with a feature of entities; ties have the mean of their ranks.
 
     Attributes:
-        metric: name of the metric.
         feature: name of the feature, a column of the judged facts.
         facts: number of measured facts with a known value.
         value: in [-1, 1]; None where metric or feature is constant.
@@ -150,7 +146,6 @@ class WholeGraph:
     """The metrics of a judged graph.
 
     Attributes:
-        facts: number of facts.
         reasons: numbers of facts without metrics by reason, the most frequent first.
         groups: all facts; then relations, types of subjects, types of objects, and thirds, each by decreasing size.
         judgements: numbers of statements judged true, false, unknown, and not judged; for facts, and for negatives by
@@ -177,10 +172,6 @@ def whole_graph(batches: Iterable[pa.RecordBatch], looked_for: Iterable[FactKey]
     """Compute the metrics of judged facts from batches with ``COLUMNS``.
 
     Cost: one pass. Memory: one batch, all groups and all distinct values.
-
-    Args:
-        batches: from :func:`kgprobe.judge.judged_facts.stream_judged_facts`.
-        looked_for: facts whose own metrics are returned, too.
     """
     sums = _WholeGraphSums(frozenset(looked_for))
     for batch in batches:
@@ -228,7 +219,10 @@ class _WholeGraphSums:
             types = batch.column(column).to_pandas().explode().rename("type").rename_axis("place").reset_index()
             types = types.drop_duplicates()
             self._group(by, types["place"].to_numpy(), types["type"], metrics, measured)
-            self._count_types(by, batch, types)
+            relations = batch.column("relation").to_pandas().iloc[types["place"].to_numpy()].to_numpy()
+            counts = pd.DataFrame({"relation": relations, "type": types["type"].to_numpy()})
+            for (relation, type_), number in counts.groupby(["relation", "type"], dropna=False).size().items():
+                self._types[by][str(relation), None if pd.isna(type_) else str(type_)] += int(number)
         for feature, values in self._values.items():
             values.add(_numpy(batch, feature).astype(np.float64)[measured], metrics[measured])
         self._correlate(batch, metrics, measured)
@@ -268,13 +262,6 @@ class _WholeGraphSums:
         for pair in combinations(numbers, 2):
             sums = self._pairs.get(pair, Comoments())
             self._pairs[pair] = sums.with_pairs(*(numbers[name] for name in pair))
-
-    def _count_types(self, by: str, batch: pa.RecordBatch, types: pd.DataFrame) -> None:
-        """Count the facts of each relation by type of the subject or of the object."""
-        relations = batch.column("relation").to_pandas().iloc[types["place"].to_numpy()].to_numpy()
-        counts = pd.DataFrame({"relation": relations, "type": types["type"].to_numpy()})
-        for (relation, type_), number in counts.groupby(["relation", "type"], dropna=False).size().items():
-            self._types[by][str(relation), None if pd.isna(type_) else str(type_)] += int(number)
 
     def _relation_types(self) -> list[RelationTypes]:
         """Return the most frequent types of each relation; of equally frequent ones the first id."""

@@ -68,10 +68,7 @@ class JudgedGraphSettings(msgspec.Struct, frozen=True):
     Attributes:
         replace: the replaced part of negatives: ``subject``, ``relation``, ``object`` or ``any``.
         any_type: True if replacements ignore types.
-        negatives: number of negatives per fact.
-        relations: ids of the relations whose facts were judged.
         as_of: date of the facts, ``yyyymmdd``.
-        seed: seed of all random choices.
     """
 
     replace: str
@@ -88,8 +85,6 @@ class UsedJudge(msgspec.Struct, frozen=True):
     Attributes:
         digest: see :meth:`kgprobe.judge.files.Judge.digest`.
         answers_of: the model whose answers it predicts.
-        layer: layer of the hidden states.
-        kind: kind of its classifier.
         reader: description of the model whose hidden states it reads.
         aside: share of the labels' facts that were held out from training.
         seed: seed of this choice, see :func:`kgprobe.judge.labels.set_aside`.
@@ -110,8 +105,6 @@ class JudgedGraphConfig(msgspec.Struct, frozen=True):
     """Configuration of a judged graph; the file contains more, which analyses do not read.
 
     Attributes:
-        facts: number of facts in all shards.
-        shards: number of shards.
         graph: state of the graph, see :func:`kgprobe.graph.state.graph_state`.
     """
 
@@ -123,11 +116,7 @@ class JudgedGraphConfig(msgspec.Struct, frozen=True):
 
 
 def read_judged_graph(folder: Path) -> JudgedGraphConfig:
-    """Return the configuration of a judged graph.
-
-    Raises:
-        KgprobeError: the folder has no judged graph, or its configuration is damaged.
-    """
+    """Return the configuration of a judged graph."""
     try:
         return read_json(folder / CONFIG, JudgedGraphConfig, "Restore the file, or delete the folder.")
     except FileNotFoundError as error:
@@ -154,14 +143,6 @@ def stream_judged_facts(
     """Yield the rows of some shards, in batches, in their order, with these columns alone, in this order.
 
     Memory: one batch, and Parquet's memory for one row group.
-
-    Args:
-        shards: numbers of existing shards.
-        columns: names of ``SCHEMA``.
-        rows: maximum rows of a batch.
-
-    Raises:
-        KgprobeError: a shard cannot be read, or its columns do not match ``SCHEMA``.
     """
     expected = pa.schema(list(map(SCHEMA.field, columns)))
     for shard in shards:

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, UNKNOWN
 from kgprobe.probes.true_false.evidence import AnsweredNegative, TrueFalseEvidence
 from kgprobe.running.measurement import read_measurement
-from kgprobe.running.store import FILE, Outcomes
 
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -30,12 +30,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class TrueFalseLabels:
-    """A measurement of the probe ``true-false``.
-
-    Attributes:
-        folder: folder of the measurement.
-        config: all settings that the answers depend on.
-    """
+    """A measurement of the probe ``true-false``."""
 
     folder: Path
     config: Mapping[str, Any]
@@ -56,14 +51,7 @@ class TrueFalseLabels:
         return Outcomes(self.folder / FILE, TrueFalseEvidence)
 
     def statements(self, unlabelled: str = "skip") -> "LabelledStatements":
-        """Return the labelled statements.
-
-        Args:
-            unlabelled: treatment of statements whose answers disagree or are unreadable, one of ``UNLABELLED``.
-
-        Raises:
-            KgprobeError: no statement has a label.
-        """
+        """Return the labelled statements."""
         statements = labelled_statements(self.outcomes, unlabelled)
         if not len(statements.texts):
             raise KgprobeError(
@@ -74,12 +62,7 @@ class TrueFalseLabels:
 
 
 def read_labels(folder: Path) -> TrueFalseLabels:
-    """Return the labels in the folder of a measurement.
-
-    Raises:
-        ArgumentError: it is a measurement of another probe.
-        KgprobeError: the folder has no measurement, or its settings are damaged.
-    """
+    """Return the labels in the folder of a measurement."""
     config = read_measurement(folder)
     if config["probe"] != "true-false":
         raise ArgumentError("labels", f"is a measurement of {config['probe']}; expected one of the probe true-false.")
@@ -91,7 +74,6 @@ class LabelledStatements:
     """Statements with a model's answers, grouped by fact.
 
     Attributes:
-        texts: the statements.
         answers: the model's answers as places in ``JUDGEMENTS``, shape (statements,).
         facts: id of the fact that each statement expresses, or was made from.
         heads, relations, tails: ids of each statement's parts.
@@ -198,8 +180,6 @@ def split_statements(
 
     Args:
         heads, relations, tails: ids of the statements' parts.
-        share: in (0, 1).
-        seed: random seed.
     """
     random = np.random.default_rng([seed, len(heads)])
     apart = draw_relations(relations, share, random)
@@ -212,11 +192,7 @@ def split_statements(
 
 
 def draw_relations(relations: Sequence[str], share: float, random: np.random.Generator) -> set[str]:
-    """Return relations with about this share of the statements; never all relations.
-
-    Args:
-        relations: id of each statement's relation.
-    """
+    """Return relations with about this share of the statements; never all relations."""
     names, counts = np.unique(np.array(relations, dtype=object).astype(str), return_counts=True)
     room = share * len(relations)
     apart: set[str] = set()
@@ -248,16 +224,7 @@ def draw_entities(pairs: Sequence[tuple[str, str]], share: float, random: np.ran
 
 @dataclass(frozen=True, slots=True)
 class TrainingLabels:
-    """Labels, divided into a training set and a test set.
-
-    Attributes:
-        labels: the labels.
-        options, seed: settings of the division and of the judge.
-        statements: all labelled statements.
-        learned: statements of the training set.
-        test: statements of the test set.
-        splits: splits of the training set.
-    """
+    """Labels, divided into a training set and a test set."""
 
     labels: TrueFalseLabels
     options: JudgeOptions
@@ -274,11 +241,7 @@ class TrainingLabels:
 
 
 def divide_labels(labels: TrueFalseLabels, options: JudgeOptions, seed: int) -> TrainingLabels:
-    """Divide labels into a training set, which is split, and a test set.
-
-    Raises:
-        KgprobeError: no statement has a label.
-    """
+    """Divide labels into a training set, which is split, and a test set."""
     statements = labels.statements(options.unlabelled)
     learned, test = statements.divide(options.test_size, seed)
     splits = split_statements(learned.heads, learned.relations, learned.tails, share=options.holdout, seed=seed)

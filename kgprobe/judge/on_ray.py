@@ -60,12 +60,6 @@ def judge_on_ray(
     """Make the missing shards of a share in a folder, on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
 
     Each worker has one CPU, and one GPU if the cluster has any.
-
-    Args:
-        workers: number of simultaneous workers.
-
-    Raises:
-        KgprobeError: Ray is not installed, or workers cannot load the model; or see :meth:`.PreparedJudging.run`.
     """
     check_ray()
     plan, shards = prepared.plan, prepared.shards

@@ -50,7 +50,6 @@ class VirtualPrompt:
         losses: mean loss of the answers in each epoch, in nats.
         instruction_loss: the same with the instruction, before training.
         instruction_tokens: number of tokens of the replaced instruction.
-        learned: number of training statements.
     """
 
     virtual: Floats
@@ -98,18 +97,10 @@ def learn_virtual_prompt(
     Cost: epochs × statements, each one forward and backward pass; the model's activations for a batch.
 
     Args:
-        scorer: the model.
         prompt: prompt of the labels; its text after a statement stays.
         statements: any texts.
         answers: numbers of ``JUDGEMENTS``, shape (statements,).
         words: words of the answers, in their order.
-        options: options of the prompt encoder.
-        seed: seed of the initial weights and of the order of statements.
-        on_progress: called with the number of finished statements, and their total.
-
-    Raises:
-        KgprobeError: peft is not installed, the model's results for embeddings and for tokens differ, a batch does not
-            fit into memory, or the loss is NaN.
     """
     check_peft()
     net, projection = scorer.model, find_projection(scorer.model)
@@ -119,7 +110,12 @@ def learn_virtual_prompt(
     if not answered:
         raise KgprobeError("The model cannot take any of the statements, so it cannot learn virtual tokens.")
     instruction = _instruction(scorer, prompt)
-    expected = _score(scorer, instruction, answered)
+    before = (*scorer.leading, *instruction)
+    prompts = []
+    for statement in answered:
+        context, tail = (*before, *statement.ids[: statement.start]), statement.ids[statement.start :]
+        prompts.append(TokenizedPrompt(context, (len(context),), (tail,)))
+    expected = np.array([scored.values[0] for scored in scorer.score_tokenized(prompts)])
     with in_eval_mode(net), _freeze(net):
         _check(scorer, projection, instruction, answered[: options.encoder_batch_size], expected)
         virtual, losses = _learn(scorer, projection, answered, options, seed, on_progress)
@@ -141,7 +137,6 @@ def virtual_word_probabilities(
     Args:
         virtual: embeddings of the virtual tokens, shape (virtual tokens, hidden size).
         words: words of the answers, in the order of ``JUDGEMENTS``.
-        batch_size: number of statements in a forward pass.
 
     Returns:
         Shape (statements, 3).
@@ -245,16 +240,6 @@ def _instruction(scorer: "Scorer", prompt: StatePrompt) -> tuple[int, ...]:
         return tuple(encode(scorer.tokenizer, [prompt.before])[0])
     ids = tuple(chat_tokens(scorer.tokenizer, [prompt.before])[0])
     return ids[common_prefix(ids, scorer.leading) :]
-
-
-def _score(scorer: "Scorer", instruction: tuple[int, ...], answered: Sequence[_AnsweredStatement]) -> Doubles:
-    """Return the log-probability of each statement's answer after the instruction."""
-    before = (*scorer.leading, *instruction)
-    prompts = []
-    for statement in answered:
-        context, tail = (*before, *statement.ids[: statement.start]), statement.ids[statement.start :]
-        prompts.append(TokenizedPrompt(context, (len(context),), (tail,)))
-    return np.array([scored.values[0] for scored in scorer.score_tokenized(prompts)])
 
 
 def _check(

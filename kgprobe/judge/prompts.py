@@ -40,13 +40,6 @@ def prompt_for(described: Mapping[str, Any], scorer: "Scorer") -> StatePrompt:
 
     The model of the labels itself reads it in its chat template, if the labels used it. Any other model reads the
     instruction as a text to continue.
-
-    Args:
-        described: description of the labels' probe.
-        scorer: the model that reads.
-
-    Raises:
-        KgprobeError: the chat template does not keep the instruction unchanged, with the statement in it once.
     """
     instruction = str(described["instruction"])
     generator = described.get("generator", {})

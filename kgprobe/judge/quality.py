@@ -35,7 +35,6 @@ class AnswerQuality(ResultRow):
     """Quality of the predictions of one answer.
 
     Attributes:
-        answer: its name.
         count: statements with this answer.
         precision: share with this answer among those predicted so; None without such predictions.
         recall: share predicted so among those with this answer; None without such statements.
@@ -57,7 +56,6 @@ class Reliability:
 
     Attributes:
         low, high: range of confidence, the probability of the predicted answer.
-        count: number of statements.
         confidence: mean confidence.
         right: share of correct predictions.
     """
@@ -74,15 +72,12 @@ class Quality:
     """Quality of a judge on some statements.
 
     Attributes:
-        count: number of statements.
         accuracy: share of correct predictions, with an interval as if they were independent.
         macro_f1: mean F1 over the answers that occur; 0 for an answer that is never predicted.
         auroc: mean over the answers that have one; None if none has.
         log_loss: mean of -log of the probability of the model's answer, natural logarithm.
         calibration_error: mean distance between confidence and share of correct predictions, over ranges of confidence.
         confusion: statements by the model's answer (rows) and the predicted one (columns), shape (3, 3).
-        answers: by answer.
-        reliability: by range of confidence.
     """
 
     count: int
@@ -170,9 +165,6 @@ class QualityComparison:
     """Quality of a judge and of the words' own probabilities, on the same statements.
 
     Attributes:
-        facts: number of facts of the statements.
-        quality: the judge's.
-        baseline: that of the words' probabilities.
         gain: AUROC of the judge minus that of the words, with a 95% interval; None without AUROC.
     """
 
@@ -188,9 +180,7 @@ def compare_quality(given: Integers, judge: Doubles, words: Doubles, facts: Sequ
     The interval is DeLong's (1988), with the facts as clusters (Obuchowski, 1997).
 
     Args:
-        given: as of :func:`quality_of`.
         judge, words: probabilities, shape (statements, 3).
-        facts: the fact of each statement.
     """
     own, others = _influence(given, judge), _influence(given, words)
     gain = None

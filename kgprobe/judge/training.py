@@ -57,12 +57,7 @@ class SplitQualities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerJudged(SplitQualities):
-    """Results of a linear probe of one layer.
-
-    Attributes:
-        layer: its number.
-        strength: the best inverse regularization strength.
-    """
+    """Results of a linear probe of one layer."""
 
     layer: int
     strength: float
@@ -80,9 +75,6 @@ class Trained:
     """A trained classifier, and the results of its selection.
 
     Attributes:
-        layer: layer of the hidden states.
-        classifier: trained on all given statements.
-        layers: results of every layer's linear probe.
         kinds: results of the linear probe and the network at that layer; unless one is required, the chosen one has the
             lower log loss in cross-validation.
     """
@@ -98,9 +90,6 @@ class LearnedJudge:
     """A judge with the results of its training.
 
     Attributes:
-        judge: the judge.
-        trained: candidates that it was selected from.
-        splits: split of the statements.
         baseline: quality of the answer words' probabilities.
         encoded: quality of the words' probabilities after the virtual tokens; None without a prompt encoder.
     """
@@ -121,16 +110,7 @@ def learn_judge(
     on_states: OnProgress = no_progress,
     on_training: OnProgress = no_progress,
 ) -> LearnedJudge:
-    """Train a judge on the training set of labels.
-
-    Args:
-        scorer: the model whose hidden states are read.
-        words: words of the answers, in the order of ``JUDGEMENTS``.
-        on_encoder, on_states, on_training: called with finished and total numbers.
-
-    Raises:
-        KgprobeError: the hidden states are not readable, or the prompt encoder cannot be trained.
-    """
+    """Train a judge on the training set of labels."""
     options, seed, learned, splits = data.options, data.seed, data.learned, data.splits
     prompt = prompt_for(data.labels.config["described"], scorer)
     virtual, encoder = None, None
@@ -184,11 +164,7 @@ def _by_split(answers: Integers, splits: Splits, probabilities: Doubles) -> Spli
 def evaluate_on(
     judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]
 ) -> tuple[QualityComparison, QualityComparison | None]:
-    """Return the quality on statements, and on those without entities of the training set; None without any of these.
-
-    Args:
-        words: answer words of the baseline.
-    """
+    """Return the quality on statements, and on those without entities of the training set, or None without these."""
     states, kept = _read_states(scorer, judge.prompt, statements, [judge.layer], no_progress, judge.virtual)
     statements = statements.part(kept)
     predicted = judge.classifier.probabilities(states[:, 0])
@@ -244,14 +220,6 @@ def choose_classifier(
         states: shape (statements, layers, size).
         answers: the model's own, numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape (statements,).
         subjects: subjects of the statements; each subject is in one fold.
-        splits: training and held-out statements.
-        layers: their numbers.
-        options: options of the network.
-        seed: random seed.
-        on_progress: called with the number of finished steps, and their total.
-
-    Raises:
-        KgprobeError: the training statements have too few answers of all kinds but one, or too few subjects.
     """
     train = splits.train
     folds = choose_folds(answers, subjects, train, seed)

@@ -66,11 +66,7 @@ class GraphJudge:
         words: StatementWords,
         settings: JudgedGraphSettings,
     ) -> None:
-        """Prepare predictions for facts of these columns.
-
-        Raises:
-            KgprobeError: the judge was trained on another model.
-        """
+        """Prepare predictions for facts of these columns."""
         check_judge(judge, scorer)
         self._judge, self._columns, self._settings = judge, columns, settings
         self._states = StateReader(scorer, [judge.layer])
@@ -256,9 +252,7 @@ class JudgingPlan:
     """Judge, model and files for judging a graph.
 
     Attributes:
-        model: the spec of the model whose states are read.
         local: its loading options; None for a model object that cannot be loaded again.
-        columns, said: folders of the graph's columns.
     """
 
     judge: Judge
@@ -279,14 +273,7 @@ class JudgingPlan:
 
 @dataclass(frozen=True, slots=True)
 class PreparedJudging:
-    """The judging of a graph, ready to begin.
-
-    Attributes:
-        plan: judge, model and files.
-        scorer: the model.
-        shards: division of the facts.
-        config: settings that the rows depend on.
-    """
+    """The judging of a graph, ready to begin."""
 
     plan: JudgingPlan
     scorer: "Scorer"
@@ -294,11 +281,7 @@ class PreparedJudging:
     config: Mapping[str, Any]
 
     def run(self, folder: Path, share: ShardShare, callbacks: Callbacks = NO_CALLBACKS) -> JudgedShards:
-        """Make the missing shards of a share in a folder, in this process.
-
-        Raises:
-            KgprobeError: see :func:`~kgprobe.running.judged_shards.judge_shards`.
-        """
+        """Make the missing shards of a share in a folder, in this process."""
         make = self.plan.open(self.scorer).predict
         shards = judge_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
         self.write_names(folder)
@@ -324,9 +307,6 @@ def prepare_judging(
     Args:
         relations: ids of relations; empty means those of the judge's labels if these are of the same graph, else all.
         as_of: date of the facts, ``yyyymmdd``; None is that of the labels.
-
-    Raises:
-        KgprobeError: the model is not the judge's, or the graph has no facts to judge.
     """
     labels, state, words = judge.labels, graph_state(graph), StatementWords.of(graph)
     if not relations and not options.all_relations and labels["graph"] == state:

@@ -23,8 +23,14 @@ from kgprobe.results.rendering.checks import Check
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, points
 from kgprobe.running.paired_facts import ChangedFact, changed_facts
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
-from kgprobe.stats.holm import directional_levels
-from kgprobe.stats.paired_proportions import BOUND_CONFIDENCE, facts_needed, loss_bounds, loss_interval, loss_p_values
+from kgprobe.stats.paired_proportions import (
+    BOUND_CONFIDENCE,
+    directional_levels,
+    facts_needed,
+    loss_bounds,
+    loss_interval,
+    loss_p_values,
+)
 from kgprobe.stats.proportions import share
 
 RINGS = (*NEAR, FAR)

@@ -202,11 +202,7 @@ def papers_with(command: str) -> list[str]:
 
 
 def preset_of(paper: str, command: str) -> Preset:
-    """Return a paper's options of a command; ``rounds run PROBE`` has those of all probes if it has none of its own.
-
-    Raises:
-        UnknownNameError: no such paper, or the paper has no options for the command; the message lists its commands.
-    """
+    """Return a paper's options of a command; ``rounds run PROBE`` has those of all probes if it has none of its own."""
     preset = _find(paper_named(paper).name, command)
     if preset is None:
         known = ", ".join(PRESETS[paper])

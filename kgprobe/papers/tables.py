@@ -134,21 +134,13 @@ def all_numbers() -> tuple[PublishedNumber, ...]:
 
 
 def tables_of(paper: str) -> list[PaperEntry]:
-    """Return the tables of a paper, then its figures.
-
-    Raises:
-        UnknownNameError: no such paper.
-    """
+    """Return the tables of a paper, then its figures."""
     name = paper_named(paper).name
     return [entry for entry in all_tables() if entry.paper == name]
 
 
 def table_named(paper: str, table: str) -> PaperEntry:
-    """Return a table or figure of a paper.
-
-    Raises:
-        UnknownNameError: no such paper or table; the message lists the names.
-    """
+    """Return a table or figure of a paper."""
     entries = {entry.table: entry for entry in tables_of(paper)}
     if table not in entries:
         raise UnknownNameError(f"The paper {paper} has no {table!r}; it has {', '.join(entries)}.")

@@ -5,8 +5,7 @@ Its command, its options in `rounds run`, its page and the Python interface read
 imported only when a probe is made.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pkgutil import resolve_name
@@ -92,23 +91,6 @@ class ProbeKind:
     def exports(self) -> "Mapping[str, Export]":
         """Return the writers of further files, by file name; a writer yields a function that adds an outcome."""
         return self.evidence().exports()
-
-    def results_of(
-        self, outcomes: "Iterable[Outcome]", described: Mapping[str, Any], *observers: "Callable[[Outcome], None]"
-    ) -> "ProbeResults":
-        """Return the probe's own results, and call the observers with each outcome, in a single pass."""
-
-        def observed() -> "Iterator[Outcome]":
-            for outcome in outcomes:
-                for observe in observers:
-                    observe(outcome)
-                yield outcome
-
-        stream = observed()
-        results = self.results(stream, described)
-        # A probe without its own results has read no outcome.
-        deque(stream, maxlen=0)
-        return results
 
     def options_from(self, given: Mapping[str, Any]) -> Any:
         """Return the probe's options, with defaults for the missing ones.

@@ -3,17 +3,16 @@
 docs/methods/findings.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from kgprobe.answers.table import Answers
 from kgprobe.base.dates import year_of
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
-from kgprobe.probes.examples.evidence import PromptEvidence
-from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source
 
 _FACTS_AT_ONCE = 1_000
@@ -32,23 +31,13 @@ class DatasetFacts:
     relations: Mapping[str, str]
 
 
-def dataset_facts(outcomes: Iterable[Outcome], relations: Mapping[str, str]) -> DatasetFacts:
-    """Return the facts of a measurement of a data set, from the evidence of its outcomes."""
+def dataset_facts(answers: Answers, relations: Mapping[str, str]) -> DatasetFacts:
+    """Return the facts of a measurement of a data set, from the evidence of its answers."""
+    columns = ["fact", "relation", "subject", "subject_label", "object", "object_label"]
     rows: dict[str, Mapping[str, Any]] = {}
-    for outcome in outcomes:
-        evidence = outcome.evidence
-        if isinstance(evidence, PromptEvidence):
-            rows[outcome.fact.fact] = {
-                "fact": outcome.fact.fact,
-                "relation": outcome.relation,
-                "subject": outcome.fact.subject,
-                "subject_label": evidence.subject,
-                "object": evidence.object.id,
-                "object_label": evidence.object.label,
-                "types": [],
-                "popularity": None,
-                "year": None,
-            }
+    for row in answers.table.select(columns).to_pylist():
+        if row["object"] is not None:
+            rows[row["fact"]] = row | {"types": [], "popularity": None, "year": None}
     return DatasetFacts(rows, relations)
 
 

@@ -4,20 +4,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 import pandas as pd
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import read_json
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.state import state_difference
 from kgprobe.results.measurement import Measurement, Run
-from kgprobe.running.collected import read_relation_names
 from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
-from kgprobe.running.shared_facts import AnsweredFacts, labels_of, read_answers
+from kgprobe.running.shared_facts import AnsweredFacts, answered_facts, labels_of
 
 Stored: TypeAlias = Run | Measurement
+
+# File with the finding of a result, next to its answers.
+RESULTS = "results.json"
 
 # Settings that describe the model; all others must be the same for every model.
 _MODEL_SETTINGS = ("model", "scorer", "generator")
@@ -44,7 +48,7 @@ def answers_of(result: Stored) -> AnsweredFacts:
     """
     about, kind = result.about, result.kind
     origin = about.name, about.model, about.probe, about.sampling
-    return read_answers(*origin, result.outcomes, attrgetter("values"), leads=kind.leads, is_reversed=about.reversed)
+    return answered_facts(*origin, result.answers, leads=kind.leads, is_reversed=about.reversed)
 
 
 def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dict[str, str], str]:
@@ -99,6 +103,24 @@ def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]
             return names | relation_names(result.graph, set(pd.concat([own.facts["relation"] for own in answered])))
         names |= read_relation_names(result.folder)
     return names
+
+
+class _Written(msgspec.Struct):
+    """The part of ``results.json`` that names relations."""
+
+    relations: dict[str, str]
+
+
+def read_relation_names(folder: Path) -> dict[str, str]:
+    """Return the labels of relations by id, from the results in a folder; empty if there are none.
+
+    Raises:
+        KgprobeError: the file is damaged.
+    """
+    try:
+        return read_json(folder / RESULTS, _Written, "Delete it; it is written again with the next page.").relations
+    except FileNotFoundError:
+        return {}
 
 
 def unshared_facts(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> str:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Share
 from kgprobe.base.sanitize import counted
@@ -21,7 +22,7 @@ from kgprobe.base.tables import Heading, ResultRow, Table, flat_row, row_dicts
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.summary import BeliefWord, summarize
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.about import About
 from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about_facts
@@ -29,12 +30,10 @@ from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
 from kgprobe.results.result import SHOWN_FACTS, Result
-from kgprobe.running.collected import Ask, CollectedAnswers, FactAnswers
 from kgprobe.running.settings import given_name
-from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import YearSource
-from kgprobe.stats.proportions import CONFIDENCE, against_guessing, more_than_half
+from kgprobe.stats.proportions import CONFIDENCE, against_guessing
 
 # Columns of the table of asked facts, and of their questions.
 FACT_COLUMNS = (
@@ -42,13 +41,14 @@ FACT_COLUMNS = (
     *("right", "wrong", "refused", "off_format", "guessed", "known", "known_low", "known_high", "theta", "belief"),
     *("popularity", "year"),
 )
-ASK_COLUMNS = Ask._fields
+ASK_COLUMNS = ("question", "answer", "prediction", "probability", "names", "text", "former", "prompt")
+
+_DETAILS = tuple(name for name in ASK_COLUMNS if name not in ("question", "answer", "prediction"))
 
 # Kinds of groups whose bounds depend on the facts.
 _OWN_BOUNDS = ("popularity", "year")
 # Facts in a summary, and characters of a name in it.
 _FACTS, _LONGEST_NAME = 2, 200
-_NO_ANSWERS = FactAnswers(FactKey("", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ class Finding(Result):
         facts: one row per asked fact. ``FACT_COLUMNS``: ids and labels, own answers, a guesser's probability to win it,
             the probability of knowing it with its 90% credible interval, E[theta], belief word, the subject's
             popularity (NaN if unknown), and the year (None if unknown). ``ASK_COLUMNS``: its latest question that
-            agrees with its verdict, see :class:`~kgprobe.running.collected.Ask`.
+            agrees with its verdict: right answer, the model's (None if right), probability of the right answer, pairs
+            (name, probability) of the alternatives, generated text, preferred name that was right at an earlier date.
         unaskable, unanswered: numbers of facts that could not be asked, and of questions without answers, by reason.
         measure: the measure that replaces the win rate in the headline; None where the probe has none.
         over_graph: estimated rates over the whole graph; None where inclusion probabilities are unknown.
@@ -329,7 +330,7 @@ _LISTED_WORDS = (
 def make_finding(
     graph: Graph | DatasetFacts,
     about: About,
-    answers: CollectedAnswers,
+    answers: Answers,
     *,
     over_graph: GraphRates | None = None,
     year_relation: str | None = None,
@@ -350,14 +351,22 @@ def make_finding(
     Raises:
         KgprobeError: there are no answers yet.
     """
-    rows = _believed(graph, about, answers)
-    answered = sorted((row for row in rows if row["right"] + row["wrong"] > 0), key=lambda row: str(row["fact"]))
-    if not answered:
+    own = answers.by_fact(*_DETAILS)
+    own = own.rename(columns={"right_answer": "answer"}).rename_axis("fact").reset_index()
+    unaskable = answers.reasons(Verdict.UNASKABLE)
+    if about.rounds is None or isinstance(graph, DatasetFacts):
+        believed = _counted_beliefs(own)
+    else:
+        rows = graph.read("beliefs/own_answers", run=about.name)
+        unaskable = dict(Counter(filter(None, map(itemgetter("unaskable"), rows))).most_common())
+        answered = [row for row in rows if row["right"] + row["wrong"] > 0]
+        believed = pd.DataFrame(sorted(answered, key=itemgetter("fact")))
+    if believed.empty:
         raise KgprobeError(f"{about.name!r} has no answers yet.")
-    facts, years = _described(graph, answered, year_relation)
+    facts, years = _described(graph, believed, year_relation)
+    facts = facts.merge(own[["fact", "guessed", *ASK_COLUMNS]], on="fact", how="left")
     names = names_of_asked(graph, facts["relation"].unique().tolist())
     facts["relation_label"] = facts["relation"].map(names)
-    _add_asks(facts, answers)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
     unknown, known = by_certainty(facts)
@@ -365,21 +374,21 @@ def make_finding(
     if not isinstance(graph, DatasetFacts):
         # Only a run with an estimate says something about the other facts.
         whole = graph_of_asked(graph, listed) if over_graph is None else graph_of_run(graph, over_graph.run, listed)
-    chances, generic = answers.chances, about.described.get("generic", ())
+    generic = about.described.get("generic", ())
     return Finding(
         about=about,
-        chance=float(np.mean(chances)) if chances else None,
+        chance=answers.chance,
         asked=int((facts["right"] + facts["wrong"]).sum()),
         mean_known=float(facts["known"].mean()),
         overall=group_of("all", facts),
         groupings=[each for each in _groupings(facts, names, generic, years) if each.groups],
         probe_tables=_with_caveat(answers.results.tables, about.caveat),
-        unknown=_shown_facts(unknown.head(shown), answers),
-        known=_shown_facts(known.head(shown), answers),
+        unknown=_shown_facts(unknown.head(shown)),
+        known=_shown_facts(known.head(shown)),
         believed={word: words.count(word) for word in BeliefWord},
         facts=listed,
-        unaskable=dict(Counter(filter(None, map(itemgetter("unaskable"), rows))).most_common()),
-        unanswered=answers.reasons_of(Verdict.UNANSWERED),
+        unaskable=unaskable,
+        unanswered=answers.reasons(Verdict.UNANSWERED),
         measure=answers.results.headline,
         over_graph=over_graph,
         outdated=NO_OUTDATED if isinstance(graph, DatasetFacts) else outdated_answers(graph, listed, about.as_of),
@@ -387,25 +396,13 @@ def make_finding(
     )
 
 
-def _believed(graph: Graph | DatasetFacts, about: About, answers: CollectedAnswers) -> list[Row]:
-    """Return the facts with their answers and beliefs: of the run, or from each fact's own answers."""
-    if about.rounds is None or isinstance(graph, DatasetFacts):
-        return _counted_beliefs(answers)
-    return list(graph.read("beliefs/own_answers", run=about.name))
-
-
-def _counted_beliefs(answers: CollectedAnswers) -> list[Row]:
-    """Return the answers to each fact with the beliefs that follow from their counts alone, without a learner."""
-    rows = []
-    for fact in answers.facts.values():
-        counts = {name: getattr(fact, name) for name in ("right", "wrong", "refused", "off_format")}
-        beta = {"alpha": 1 + fact.wrong, "beta": 1 + fact.right}
-        rows.append({**fact.key._asdict(), **counts, **beta, "chances": fact.chances, "unaskable": fact.unaskable})
-    beliefs = summarize(rows)
-    ends = zip(beliefs.theta.tolist(), beliefs.low.tolist(), beliefs.high.tolist(), strict=True)
-    for row, (theta, low, high), word in zip(rows, ends, beliefs.words, strict=True):
-        row |= {"theta": theta, "low": low, "high": high, "believed": word.value}
-    return rows
+def _counted_beliefs(facts: pd.DataFrame) -> pd.DataFrame:
+    """Return answers to facts with the beliefs that follow from their counts alone, without a learner."""
+    beliefs = summarize(facts.assign(alpha=1 + facts["wrong"], beta=1 + facts["right"]))
+    words = [word.value for word in beliefs.words]
+    believed = {"theta": beliefs.theta, "low": beliefs.low, "high": beliefs.high, "believed": words}
+    own: pd.DataFrame = facts[["fact", "subject", "right", "wrong", "refused", "off_format"]].assign(**believed)
+    return own
 
 
 def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:
@@ -415,30 +412,19 @@ def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:
 
 
 def _described(
-    graph: Graph | DatasetFacts, answered: Sequence[Row], year_relation: str | None
+    graph: Graph | DatasetFacts, answered: pd.DataFrame, year_relation: str | None
 ) -> tuple[pd.DataFrame, YearSource]:
     """Return answers with labels, types, popularity and year of their facts. Cost: a walk from each subject."""
-    about, years = read_about_facts(graph, {row["fact"]: row["subject"] for row in answered}, year_relation)
+    subjects = dict(zip(answered["fact"], answered["subject"], strict=True))
+    about, years = read_about_facts(graph, subjects, year_relation)
     if about.empty:
         raise KgprobeError("None of the asked facts is in this graph any more.")
     described = ["subject", "relation", "object"]
-    facts = pd.DataFrame(answered).drop(columns=described, errors="ignore").merge(about, on="fact")
+    facts = answered.drop(columns=described, errors="ignore").merge(about, on="fact")
     facts["popularity"] = facts["popularity"].astype(np.float64)
     facts["belief"] = facts["believed"]
     facts["known"], facts["known_low"], facts["known_high"] = 1 - facts["theta"], 1 - facts["high"], 1 - facts["low"]
     return facts, years
-
-
-def _add_asks(facts: pd.DataFrame, answers: CollectedAnswers) -> None:
-    """Add a guesser's probability to win each fact, and the latest question that agrees with the fact's verdict."""
-    guessed, asks = [], []
-    for fact, won in zip(facts["fact"], facts["right"] > facts["wrong"], strict=True):
-        own = answers.facts.get(fact, _NO_ANSWERS)
-        guessed.append(more_than_half(own.chances))
-        asks.append(own.asks.get(won) or own.asks.get(not won) or Ask("", ""))
-    facts["guessed"] = guessed
-    columns = list(ASK_COLUMNS)
-    facts[columns] = pd.DataFrame(asks, index=facts.index, columns=columns, dtype=object)
 
 
 def by_certainty(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -479,19 +465,18 @@ def _groupings(
     ]
 
 
-def _shown_facts(facts: pd.DataFrame, answers: CollectedAnswers) -> list[ShownFact]:
+def _shown_facts(facts: pd.DataFrame) -> list[ShownFact]:
     """Return listed facts, each with its latest question that agrees with its belief."""
     shown = []
     for row in facts.to_dict("records"):
         belief = BeliefWord(row["belief"])
-        ask = answers.facts.get(row["fact"], _NO_ANSWERS).asks.get(belief.is_known, Ask("", row["object_label"]))
         shown.append(
             ShownFact(
                 fact=row["fact"],
                 subject=row["subject_label"],
-                question=ask.question,
-                answer=ask.answer,
-                prediction=None if belief.is_known else ask.prediction,
+                question=row["question"],
+                answer=row["answer"],
+                prediction=None if belief.is_known else row["prediction"],
                 relation=row["relation_label"],
                 right=int(row["right"]),
                 wrong=int(row["wrong"]),

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.store import FILE, read_rounds
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import INTERNAL, Table, json_value
@@ -32,7 +33,6 @@ from kgprobe.running.frame import Frame, open_frame
 from kgprobe.running.learner import counted_answers
 from kgprobe.running.learning import Learning, open_learning, replay
 from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.store import FILE, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.years import YearSource
 from kgprobe.stats.proportions import answers_for_width

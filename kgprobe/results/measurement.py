@@ -1,6 +1,7 @@
 """Measurement (each fact is asked once) and run of rounds: their outcomes, beliefs and findings."""
 
 import shutil
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.arguments import several
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import make_folder
@@ -17,17 +19,16 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.callbacks import Stop
-from kgprobe.running.collected import CollectedAnswers, collect_answers, outcomes_frame
 from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress
 from kgprobe.running.rounds import RunReport
 from kgprobe.running.settings import read_declined
-from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.years import year_relation_id
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from kgprobe.answers.table import Answers
     from kgprobe.results.about import About
     from kgprobe.results.fact_list import FactList
     from kgprobe.results.finding import Finding
@@ -60,7 +61,7 @@ class StoredAnswers:
     folder: Path
     kind: ProbeKind
     graph: Graph | None
-    _collected: dict[int, CollectedAnswers]
+    _answers: dict[int, "Answers"]
 
     @property
     def about(self) -> "About":
@@ -71,6 +72,22 @@ class StoredAnswers:
     def outcomes(self) -> Outcomes:
         """The outcomes in the order of asking; read from disk."""
         raise NotImplementedError
+
+    @property
+    def answers(self) -> "Answers":
+        """The answers as a table, from which all results are computed; read again only after they have grown.
+
+        >>> result.answers.by_fact()[["relation", "right", "wrong"]].head(2)  # doctest: +SKIP
+        """
+        from kgprobe.answers.table import read_answers
+
+        path = self.folder / FILE
+        size = path.stat().st_size if path.exists() else 0
+        if size not in self._answers:
+            self._answers.clear()
+            outcomes = self.outcomes
+            self._answers[size] = read_answers(self.folder, self.kind, self.about.described, outcomes.count)
+        return self._answers[size]
 
     @property
     def model(self) -> str:
@@ -89,7 +106,7 @@ class StoredAnswers:
 
     def tables(self) -> list[Table]:
         """Return the probe's tables of its outcomes."""
-        return list(self._answers().results.tables)
+        return list(self.answers.results.tables)
 
     def reasons(self, verdict: Verdict) -> dict[str, int]:
         """Return the reasons why facts have no answer, the most frequent first.
@@ -97,7 +114,7 @@ class StoredAnswers:
         Args:
             verdict: ``UNASKABLE`` or ``UNANSWERED``.
         """
-        return self._answers().reasons_of(verdict)
+        return self.answers.reasons(verdict)
 
     def finding(self) -> "Finding":
         """Return rates by relation, entity, type and year, the facts behind them, and the probe's tables."""
@@ -139,15 +156,15 @@ class StoredAnswers:
 
     def to_dict(self, finding: "Finding | None" = None) -> dict[str, Any]:
         """Return progress and finding, with stable keys: the content of ``results.json``."""
-        answers = self._answers()
+        answers = self.answers
         if finding is None and answers.answered:
             finding = self.finding()
         content = {
             "model": self.model,
             "probe": self.kind.name,
             "reversed": self.reversed,
-            "unaskable": answers.reasons_of(Verdict.UNASKABLE),
-            "unanswered": answers.reasons_of(Verdict.UNANSWERED),
+            "unaskable": answers.reasons(Verdict.UNASKABLE),
+            "unanswered": answers.reasons(Verdict.UNANSWERED),
             "tables": {table.key: table.to_dict() for table in self.tables()},
         }
         return content if finding is None else {**content, **finding.to_dict()}
@@ -160,20 +177,11 @@ class StoredAnswers:
 
         return tables_html(self.summary(), self.tables())
 
-    def _answers(self, exports: Sequence[Path] = ()) -> CollectedAnswers:
-        """Return the stored answers by fact, read again only after the file has grown, or to write the exports."""
-        path = self.folder / FILE
-        size = path.stat().st_size if path.exists() else 0
-        if exports or size not in self._collected:
-            self._collected.clear()
-            self._collected[size] = collect_answers(self.kind, self.outcomes, self.about.described, exports)
-        return self._collected[size]
-
     def _summary(self, title: str, stopped: Stop) -> str:
         """Return a summary in a few lines."""
         from kgprobe.results.rendering.tables import shown
 
-        answers = self._answers()
+        answers = self.answers
         tables, headline = answers.results
         first = f"{title}: {answers.verdicts.total():,} asked"
         lines = [f"{first}{_share_right(answers)}"] if headline is None else [f"{first}, {headline}", headline.details]
@@ -207,7 +215,7 @@ class Measurement(StoredAnswers):
     missing: Sequence[str] = ()
     graph: Graph | None = None
     notes: Sequence[str] = ()
-    _collected: dict[int, CollectedAnswers] = field(default_factory=dict, init=False, compare=False)
+    _answers: "dict[int, Answers]" = field(default_factory=dict, init=False, compare=False)
 
     @property
     def about(self) -> "About":
@@ -242,7 +250,7 @@ class Measurement(StoredAnswers):
 
         >>> result.to_frame()[["relation", "verdict", "right_answer"]].head(2)  # doctest: +SKIP
         """
-        return outcomes_frame(self.outcomes)
+        return self.answers.frame()
 
     def summary(self) -> str:
         """Return the result in a few lines."""
@@ -274,20 +282,25 @@ class Measurement(StoredAnswers):
         from kgprobe.results.finding import make_finding
 
         if self.dataset is not None:
-            facts = dataset_facts(self.outcomes, self.dataset.relations)
-            return make_finding(facts, self.about, self._answers())
+            facts = dataset_facts(self.answers, self.dataset.relations)
+            return make_finding(facts, self.about, self.answers)
         if self.graph is None:
             raise KgprobeError("A finding needs the graph for names and types: kgprobe.open(name, `graph`).")
         years = year_relation_id(self.graph, year_relation)
-        return make_finding(self.graph, self.about, self._answers(), year_relation=years)
+        return make_finding(self.graph, self.about, self.answers, year_relation=years)
 
     def _facts(self) -> "pd.DataFrame":
         return self.finding().facts
 
     def export(self) -> list[Path]:
         """Write the probe's exports, such as every plausibility as Parquet; return their paths."""
-        paths = [self.folder / name for name in self.kind.exports()]
-        self._answers(exports=[path for path in paths if not path.exists()])
+        paths = []
+        for name, export in self.kind.exports().items():
+            path = self.folder / name
+            paths.append(path)
+            if not path.exists():
+                with export(path) as add:
+                    deque(map(add, self.outcomes), maxlen=0)
         return paths
 
     def save(self, folder: str | Path) -> Path:
@@ -329,7 +342,7 @@ class Run(StoredAnswers):
     properties: Row
     year_relation: str | None
     graph: Graph
-    _collected: dict[int, CollectedAnswers] = field(default_factory=dict, init=False, compare=False)
+    _answers: "dict[int, Answers]" = field(default_factory=dict, init=False, compare=False)
 
     @property
     def about(self) -> "About":
@@ -357,7 +370,7 @@ class Run(StoredAnswers):
         """
         from kgprobe.results.finding import make_finding
 
-        return make_finding(self.graph, self.about, self._answers(), year_relation=self.year_relation).facts
+        return make_finding(self.graph, self.about, self.answers, year_relation=self.year_relation).facts
 
     def _facts(self) -> "pd.DataFrame":
         return self.to_frame()
@@ -367,7 +380,7 @@ class Run(StoredAnswers):
 
         :meth:`to_frame` has one row for each fact.
         """
-        return outcomes_frame(self.outcomes)
+        return self.answers.frame()
 
     def summary(self) -> str:
         """Return the result in a few lines."""
@@ -405,15 +418,14 @@ class Run(StoredAnswers):
         years = self.year_relation if source is None else source.relation
         notes = frame_notes(self.graph, self.properties) if rates is None else rates.notes
         about = replace(self.about, notes=notes)
-        return make_finding(self.graph, about, self._answers(), over_graph=rates, year_relation=years)
+        return make_finding(self.graph, about, self.answers, over_graph=rates, year_relation=years)
 
 
-def _share_right(answers: CollectedAnswers) -> str:
+def _share_right(answers: "Answers") -> str:
     """Return the share of right answers and the chance level, as the end of a sentence; empty without answers."""
     from kgprobe.stats.proportions import share
 
     if not answers.answered:
         return ""
-    chances = answers.chances
-    chance = f", by chance {sum(chances) / len(chances):.0%}" if chances else ""
+    chance = "" if answers.chance is None else f", by chance {answers.chance:.0%}"
     return f", {share(answers.verdicts[Verdict.RIGHT], answers.answered)} right{chance}"

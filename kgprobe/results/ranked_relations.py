@@ -15,7 +15,7 @@ from scipy import special
 from kgprobe.base.intervals import Share
 from kgprobe.beliefs.graph_rates import GroupRate
 from kgprobe.beliefs.group_rates import Grouping, GroupRates
-from kgprobe.stats.holm import holm_levels
+from kgprobe.stats.paired_proportions import holm_levels
 from kgprobe.stats.proportions import CONFIDENCE
 
 # A relation with fewer facts, or with a wider interval, is not ranked.

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import pandas as pd
 
+from kgprobe.answers.table import read_answers
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import read_json
 from kgprobe.base.intervals import Percent, Share
@@ -26,12 +27,11 @@ from kgprobe.graph.state import graph_name
 from kgprobe.models.spec_forms import model_names
 from kgprobe.probes.questions.options import OWN
 from kgprobe.probes.register import PROBES
+from kgprobe.results.answers import RESULTS
 from kgprobe.results.result import Listing, StoredResult
-from kgprobe.running.collected import RESULTS
 from kgprobe.running.measurement import graph_of_measurement, read_measurement
 from kgprobe.running.settings import CONFIG
-from kgprobe.running.shared_facts import AnsweredFacts, read_answers
-from kgprobe.running.store import FILE, Outcomes
+from kgprobe.running.shared_facts import AnsweredFacts, answered_facts
 
 # Rows of the rates by graph.
 MODEL = "model"
@@ -207,10 +207,9 @@ def read_rates(folder: Path, graph: str | None) -> StoredRates:
         raise KgprobeError(f"{folder} has no {RESULTS}; `kgprobe show` writes it.")
     config = read_measurement(folder)
     kind, described = PROBES.get(config["probe"]), config["described"]
-    outcomes = Outcomes(folder / FILE, kind.evidence())
-    answered = read_answers(
-        folder.name, str(described["model"]), kind.name, None, outcomes, lambda _: {}, is_reversed=config["reversed"]
-    )
+    answers = read_answers(folder, kind, described)
+    origin = folder.name, str(described["model"]), kind.name, None
+    answered = answered_facts(*origin, answers, is_reversed=config["reversed"])
     return StoredRates(
         folder, graph or f"graph {graph_of_measurement(folder)}", _setting(described, answered), answered
     )
@@ -222,9 +221,9 @@ def _read_run(folder: Path, graph: str | None) -> StoredRates:
     kind = PROBES.get(results.probe)
     # Later outcomes are of a round that the graph has not counted.
     count = results.questions + sum(results.unaskable.values()) + sum(results.unanswered.values())
-    outcomes = Outcomes(folder / FILE, kind.evidence(), count)
+    answers = read_answers(folder, kind, results.config, count)
     origin = results.run, results.model, kind.name, results.sampling
-    answered = read_answers(*origin, outcomes, lambda _: {}, is_reversed=results.reversed)
+    answered = answered_facts(*origin, answers, is_reversed=results.reversed)
     return StoredRates(
         folder, graph or f"graph {graph_name(results.graph)[0]}", _setting(results.config, answered), answered
     )

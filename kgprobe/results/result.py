@@ -1,7 +1,7 @@
 """Base of all results: rows for programs, tables for people, a summary, files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, is_dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, partial
 from itertools import chain, groupby
 from pathlib import Path
@@ -262,7 +262,7 @@ def _read_listed(kind: type) -> list[_ListedField]:
         if listings:
             rows = get_args(hint)[0]
             row: Any = next(iter(get_args(rows)), rows)
-            listed.append(_ListedField(name, row if is_dataclass(row) else None, listings))
+            listed.append(_ListedField(name, row if hasattr(row, "columns") else None, listings))
     return sorted(listed, key=lambda each: each.listings[0].last)
 
 

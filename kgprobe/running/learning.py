@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.store import FILE, digest_of_answers, read_rounds
 from kgprobe.base.files import replacing
 from kgprobe.base.version import __version__
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
@@ -30,7 +31,6 @@ from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Verdict
 from kgprobe.running.learner import counted_answers
 from kgprobe.running.runs import run_folder
-from kgprobe.running.store import FILE, digest_of_answers, read_rounds
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 
 Floats = NDArray[np.float64]
@@ -248,7 +248,7 @@ def open_learning(graph: Graph, run: Row, facts: AskableFacts, frame: AskableFac
         frame: facts of the run's frame, whose answers alone count; None if they are ``facts``.
 
     Raises:
-        KgprobeError: see :func:`kgprobe.running.store.read_rounds`.
+        KgprobeError: see :func:`kgprobe.answers.store.read_rounds`.
 
     Cost: some passes over all facts, and the rounds that the kept state lacks.
     """

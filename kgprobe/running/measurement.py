@@ -13,6 +13,7 @@ from typing import Any
 import filelock
 import msgspec
 
+from kgprobe.answers.store import OutcomeStore
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import make_folder
 from kgprobe.graph.state import state_uid
@@ -20,7 +21,6 @@ from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Probe, Verdict
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.settings import CONFIG, claim, read_config, read_form
-from kgprobe.running.store import OutcomeStore
 from kgprobe.sampling.keys import Keys
 
 # Name of such a folder in messages.

@@ -206,7 +206,7 @@ LEARNED_STRATEGIES = (
 SAMPLING_STRATEGIES = PAPER_STRATEGIES + LEARNED_STRATEGIES
 
 
-class Answers:
+class SimulatedAnswers:
     """Simulated answers with known failure probabilities: the n-th answer about a fact is always the same."""
 
     def __init__(self, theta: Floats, seed: Sequence[int]) -> None:
@@ -317,7 +317,7 @@ def replay(
     Cost: each round is linear in the facts.
     """
     count = len(reference.theta)
-    answers = Answers(reference.theta, seed)
+    answers = SimulatedAnswers(reference.theta, seed)
     right, wrong = np.zeros(count), np.zeros(count)
     last_asked = np.zeros(count, dtype=np.int64)
     has_model = LEARNERS[strategy.learner].beliefs == "model"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from kgprobe.answers.store import OutcomeStore, read_outcomes
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import print_message
 from kgprobe.beliefs.draw import RoundChoice
@@ -33,7 +34,6 @@ from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
 from kgprobe.running.settings import differences
-from kgprobe.running.store import OutcomeStore, read_outcomes
 from kgprobe.running.view import OnView, ViewTakenError, ignore_view, take_view, write_view
 
 # Changed sentences in a message.

@@ -4,8 +4,7 @@ Rounds ask each model the facts that *it* fails on. Models with the same knowled
 facts that all were asked make them comparable.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Annotated, Any
@@ -14,16 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.tables import Heading, ResultRow, Table
 from kgprobe.beliefs.group_rates import group_of
 from kgprobe.beliefs.register import caveat_of
 from kgprobe.models.spec_forms import model_name, model_names
-from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.collected import Ask, FactAnswers
 from kgprobe.running.settings import given_name
-from kgprobe.stats.proportions import mean_share, more_than_half
+from kgprobe.stats.proportions import mean_share
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -40,9 +38,7 @@ class AnsweredFacts:
         name: name of the run or measurement.
         model: its spec.
         sampling: sampling rule of a run; None for a measurement.
-        facts: by fact: subject, relation; numbers of own answers: right, wrong, and among the wrong ones refused,
-            off_format; guessed, a guesser's probability to win it; question, right_answer and prediction (None if
-            right) of the latest question that agrees with the fact's verdict.
+        facts: see :meth:`kgprobe.answers.table.Answers.by_fact`.
         values: by fact: means of the probe's other measures; NaN where it has none.
         reversed: True if the facts were asked from object to subject.
         unheard: reasons of facts without answers, by fact.
@@ -70,69 +66,28 @@ class AnsweredFacts:
         return rows
 
 
-def read_answers(
+def answered_facts(
     name: str,
     model: str,
     probe: str,
     sampling: str | None,
-    outcomes: Iterable[Outcome],
-    values_of: Callable[[Any], Mapping[str, float]],
+    answers: Answers,
     *,
     leads: str = "",
     is_reversed: bool = False,
 ) -> AnsweredFacts:
-    """Collect outcomes by fact.
-
-    Cost: one pass over the outcomes. Memory: the answered facts, with one question each.
-
-    Args:
-        values_of: returns the probe's other measures in an outcome's evidence.
+    """Return answers by fact.
 
     Raises:
-        KgprobeError: outcomes have no answers.
+        KgprobeError: there are none.
     """
-    answered: dict[str, FactAnswers] = {}
-    relations: dict[str, str] = {}
-    measured: defaultdict[str, list[Mapping[str, float]]] = defaultdict(list)
-    unheard: dict[str, str] = {}
-    for outcome in outcomes:
-        fact, evidence = outcome.fact.fact, outcome.evidence
-        if not outcome.verdict.counts:
-            unheard[fact] = outcome.reason or outcome.verdict.value
-            continue
-        relations.setdefault(fact, outcome.relation)
-        own = answered.setdefault(fact, FactAnswers(outcome.fact))
-        own.add(outcome)
-        if evidence is not None:
-            ask = Ask(evidence.question, evidence.right_answer, evidence.prediction)
-            own.asks[outcome.verdict is Verdict.RIGHT] = ask
-            measured[fact].append(values_of(evidence))
-    if not answered:
+    facts, values = answers.by_fact(), answers.means()
+    if facts.empty:
         raise KgprobeError(f"{name!r} has no answers yet.")
-    ids = sorted(answered)
-    counts, questions = [], []
-    for fact in ids:
-        own = answered[fact]
-        numbers = {number: getattr(own, number) for number in ("right", "wrong", "refused", "off_format")}
-        origin = {"subject": own.key.subject, "relation": relations[fact]}
-        counts.append(origin | numbers | {"guessed": more_than_half(own.chances)})
-        questions.append(own.asks.get(own.right > own.wrong, Ask("", ""))[:3])
-    facts = pd.DataFrame(counts, ids)
-    facts[["question", "right_answer", "prediction"]] = pd.DataFrame(questions, ids, dtype=object)
-    values = pd.DataFrame([_means(measured[fact]) for fact in ids], ids)
-    answers = facts["right"] + facts["wrong"]
-    if (answers > 1).any():
-        values[RIGHT_SHARE] = facts["right"] / answers
-    silent = {fact: reason for fact, reason in unheard.items() if fact not in answered}
-    return AnsweredFacts(name, model, probe, sampling, facts, values, is_reversed, silent, leads)
-
-
-def _means(measured: Sequence[Mapping[str, float]]) -> dict[str, Any]:
-    """Return the mean of each measure of a fact."""
-    means = {}
-    for name in measured[0] if measured else ():
-        means[name] = np.mean([values[name] for values in measured])
-    return means
+    asked = facts["right"] + facts["wrong"]
+    if (asked > 1).any():
+        values[RIGHT_SHARE] = facts["right"] / asked
+    return AnsweredFacts(name, model, probe, sampling, facts, values, is_reversed, answers.unheard(), leads)
 
 
 @dataclass(frozen=True, slots=True)

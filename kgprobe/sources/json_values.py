@@ -38,9 +38,6 @@ def json_values(file: InputFile, is_record: Callable[[Any], bool]) -> Iterator[t
     Args:
         is_record: returns True for a record of the file, False for a part of a record; called for values after an
             error in an array.
-
-    Raises:
-        KgprobeError: the file can no longer be opened.
     """
     window = _Window(file.pieces())
     record_start: re.Pattern[str] | None = None

@@ -64,7 +64,6 @@ class InputFile:
     """A file that can be read any number of times.
 
     Attributes:
-        path: path of the file or its .zip.
         size: size on the disk in bytes, compressed.
         position: number of these bytes that the latest reading has consumed.
         member: name of the file within a .zip; empty for other files.
@@ -86,9 +85,6 @@ class InputFile:
         """Yield the content from the beginning in pieces of at most 1 MiB, without byte order mark.
 
         If the file is damaged, the last item is :class:`Rejected`.
-
-        Raises:
-            KgprobeError: the file can no longer be opened.
         """
         self.position = 0
         first = True
@@ -115,9 +111,6 @@ class InputFile:
 
         A line beyond ``LINE_LIMIT`` is replaced by :class:`Rejected`. If the file is damaged, the last item is
         :class:`Rejected`: the lines before it are complete, the rest is lost.
-
-        Raises:
-            KgprobeError: the file can no longer be opened.
         """
         self.position = 0
         number = 0
@@ -145,11 +138,7 @@ class InputFile:
 
 
 def open_input(path: Path) -> InputFile:
-    """Return an input file after checking its first bytes.
-
-    Raises:
-        KgprobeError: the file is missing, a folder, not readable, empty, or in an unsupported compression.
-    """
+    """Return an input file after checking its first bytes."""
     with _open(path) as raw:
         head = raw.read(6)
         for mark, kind in _UNREADABLE.items():
@@ -167,11 +156,7 @@ def open_input(path: Path) -> InputFile:
 
 
 def open_members(path: Path, suffixes: Sequence[str]) -> list[InputFile]:
-    """Return the files of a .zip with one of the suffixes, sorted by name.
-
-    Raises:
-        KgprobeError: the .zip cannot be read, or has no such file.
-    """
+    """Return the files of a .zip with one of the suffixes, sorted by name."""
     with _open(path) as raw:
         try:
             members = zipfile.ZipFile(raw).infolist()
@@ -425,9 +410,6 @@ def decoded_lines(
 
     Args:
         decode: returns the records of a line, or raises one of ``DECODING_ERRORS``.
-
-    Raises:
-        KgprobeError: the file can no longer be opened.
     """
     for number, line in file.lines():
         if isinstance(line, Rejected):

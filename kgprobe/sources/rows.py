@@ -87,9 +87,6 @@ def read_rows(file: InputFile, delimiter: str) -> Iterator[tuple[int, list[str] 
     """Yield the first line and the cells of each row; blank lines are rows without cells.
 
     If the file is damaged, or a quote is not closed, the last item is :class:`Rejected`: all rows after it are lost.
-
-    Raises:
-        KgprobeError: the file can no longer be opened.
     """
     lines = _Lines(file)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)

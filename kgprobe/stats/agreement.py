@@ -73,11 +73,6 @@ def calibrate(values: Floats, scores: Floats, *, folds: int = 3, seed: int = 0) 
     Args:
         values: the measure of each fact, higher for better known; NaN where it has none. Shape (facts, configurations).
         scores: human scores, higher for better known; NaN where there is none. Shape (facts,).
-        folds: number of folds, at least 2.
-        seed: of the facts' order.
-
-    Raises:
-        KgprobeError: configurations are missing, or a fold would have fewer than 2 facts.
     """
     if values.ndim != 2 or values.shape[1] == 0 or scores.shape != values.shape[:1]:
         raise KgprobeError(
@@ -175,7 +170,6 @@ class Robustness:
         tau: Kendall's τ-b in [-1, 1]; NaN where one side has the same value everywhere, or there are fewer than 2
             pairs.
         low, high: the bootstrap's 95% percentile interval over pairs, see :func:`robustness`; NaN where ``tau`` is.
-        pairs: number of pairs with both values.
         left_out: number of pairs without one of them.
     """
 
@@ -202,8 +196,6 @@ def robustness(flawed: Floats, corrected: Floats, *, samples: int = 2000, seed: 
     Args:
         flawed, corrected: values in the order of the pairs, NaN where there is none; shape (pairs,), or (pairs,
             configurations). A pair without a value in some configuration is left out of all.
-        samples: number of bootstrap samples.
-        seed: of the samples.
     """
     if flawed.ndim == 1:
         flawed, corrected = flawed[:, None], corrected[:, None]

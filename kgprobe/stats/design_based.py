@@ -29,13 +29,10 @@ class Estimate:
 
     Attributes:
         value: within the range of labels.
-        low: lower end of the interval.
-        high: upper end of the interval.
         standard_error: clustered if there are clusters.
         plain_error: standard error if facts that share a subject or an object were independent.
         weight: λ, the weight of the predictions.
         raw: uncorrected mean of all predictions; its difference from ``value`` is the predictions' bias.
-        labelled: number of labels.
         labels_worth: number of labels of uniformly drawn facts that give the same standard error without predictions;
             None if the standard error is 0.
     """
@@ -59,7 +56,6 @@ class DrawnSum:
     """An estimate before its interval: a sum over the drawn facts.
 
     Attributes:
-        value: the estimate.
         terms: one for each drawn fact, with mean about 0, shape (labelled,); the sum of their squares is the variance
             due to the draw.
         outside: variance from other sources.
@@ -89,8 +85,6 @@ def with_interval(drawn: DrawnSum, confidence: float, lowest: float, highest: fl
 
     Args:
         confidence: of the interval, two-sided, in (0, 1).
-        lowest: lower bound of the estimate.
-        highest: upper bound of the estimate.
     """
     terms = drawn.terms
     plain = max(0.0, float(terms @ terms) + drawn.outside)
@@ -146,7 +140,6 @@ def clusters_of(subjects: NDArray[Any] | None, objects: NDArray[Any] | None) -> 
 
     Args:
         subjects: numbers or texts, shape (drawn,).
-        objects: the same.
 
     Cost: a sort of each.
     """

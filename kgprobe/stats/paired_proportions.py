@@ -6,6 +6,7 @@ Psychometrika 12 (1947). Intervals: Tango, Statistics in Medicine 17 (1998). Fac
 be arrays; they broadcast.
 """
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -139,11 +140,7 @@ def detectable_loss(discordant: float, total: int, margin: float) -> float | Non
 
 
 def power_of_mcnemar(loss: float, discordant: float, total: int) -> float:
-    """Return the probability that McNemar's exact test finds the second model worse, given the true loss.
-
-    Args:
-        discordant: as in :func:`detectable_difference`.
-    """
+    """Return the probability that McNemar's exact test finds the second model worse, given the true loss."""
 
     def fewest(sums: NDArray[np.int64]) -> NDArray[np.int64]:
         critical: NDArray[np.int64] = np.asarray(stats.binom.isf(SIGNIFICANCE / 2, sums, 0.5)).astype(np.int64) + 1
@@ -175,7 +172,6 @@ def facts_needed(
     (1642, 3448)
 
     Args:
-        discordant: as in :func:`detectable_difference`.
         confidence: one-sided, of the bounds that decide.
         verdicts: number of independent losses, with so many facts each, that must all be decided; dependent ones are
             decided together more often.
@@ -260,3 +256,51 @@ def _smallest(power: Callable[[float], float], above: float) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if power(middle) >= POWER else (middle, high)
     return high
+
+
+def holm_levels(p_values: Floats, level: float) -> Floats:
+    """Return the level of each p-value: smaller ones are tested first, at stricter levels.
+
+    Holm, Scandinavian Journal of Statistics 6 (1979).
+
+    With k p-values, the smallest is tested at level / k, the next at level / (k - 1), up to the first that is not
+    below its level; this one and all greater ones have its level. A p-value below its level is significant.
+
+    >>> holm_levels(np.array([0.04, 0.001, 0.2]), 0.05).round(4).tolist()
+    [0.025, 0.0167, 0.025]
+
+    Args:
+        p_values: shape (hypotheses,) or (repetitions, hypotheses); each repetition is a family of its own.
+        level: of the whole family, in (0, 1).
+
+    Returns:
+        the shape of ``p_values``.
+    """
+    count = p_values.shape[-1]
+    order = np.argsort(p_values, axis=-1, kind="stable")
+    ranked = np.take_along_axis(p_values, order, axis=-1)
+    steps: Floats = level / (count - np.arange(count, dtype=np.float64))
+    # Number of p-values before the first that fails.
+    passed = np.logical_and.accumulate(ranked < steps, axis=-1).sum(axis=-1, keepdims=True)
+    places = np.minimum(np.arange(count), np.minimum(passed, count - 1))
+    levels = np.empty_like(ranked)
+    np.put_along_axis(levels, order, steps[places], axis=-1)
+    return levels
+
+
+def directional_levels(p_values: Floats, level: float) -> Floats:
+    """Return Holm's levels where each p-value is the smaller of two one-sided ones for opposite verdicts.
+
+    A right verdict by chance raises the levels of the others. At the boundary of both verdicts, two independent
+    p-values then err with the probability level + level² / 4, more of them with at most level. So for several p-values
+    Holm's level is reduced to 2 (√(1 + level) - 1), which makes the former equal to level.
+
+    >>> directional_levels(np.array([0.2, 0.001]), 0.05).round(4).tolist()
+    [0.0494, 0.0247]
+
+    Args:
+        p_values, level: as in :func:`holm_levels`.
+    """
+    if p_values.shape[-1] > 1:
+        level = 2 * (math.sqrt(1 + level) - 1)
+    return holm_levels(p_values, level)

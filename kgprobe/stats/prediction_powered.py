@@ -32,11 +32,8 @@ class PredictionSums:
     PredictionSums(count=3, total=1.5, squares=0.5, least=0.0, most=1.0)
 
     Attributes:
-        count: number of facts.
         total: sum of their predictions; that of zeros and ones is exact, however they are divided into parts.
         squares: sum of squared deviations from the mean.
-        least: the lowest prediction.
-        most: the highest prediction.
     """
 
     count: int = 0
@@ -71,11 +68,7 @@ class PredictionSums:
 
 
 def sum_predictions(predictions: "Floats | Sequence[float]") -> PredictionSums:
-    """Return the sums of predictions; add those of parts for a stream.
-
-    Raises:
-        ArgumentError: a prediction is not finite.
-    """
+    """Return the sums of predictions; add those of parts for a stream."""
     values = numbers_of("predictions", predictions)
     if not len(values):
         return PredictionSums()
@@ -95,9 +88,6 @@ def sum_predictions_by(
 
     Returns:
         one for each group; a group without facts has empty sums.
-
-    Raises:
-        ArgumentError: a prediction is not finite, or a group is out of range.
     """
     values = numbers_of("predictions", predictions)
     if len(groups) != len(values) or (len(groups) and not (groups.min() >= 0 and groups.max() < number)):
@@ -151,14 +141,7 @@ class LabelledFacts:
 
 
 def numbers_of(name: str, values: "Floats | Sequence[float]") -> Floats:
-    """Return finite numbers in one dimension as an array.
-
-    Args:
-        name: of the argument, for the message.
-
-    Raises:
-        ArgumentError: values are not finite, or not in one dimension.
-    """
+    """Return finite numbers in one dimension as an array."""
     numbers: Floats = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1:
         raise ArgumentError(name, f"has {numbers.ndim} dimensions; 1 is expected.")
@@ -225,10 +208,6 @@ def estimate_mean(facts: LabelledFacts, predictions: PredictionSums, options: Es
     Args:
         facts: at least 3.
         predictions: sums over all facts, including the labelled ones.
-
-    Raises:
-        ArgumentError: too few labels; a label out of range; more labelled facts than facts; or clusters with
-            ``population="super"``.
 
     Cost: some passes over the labelled facts, and a sort if they have clusters.
     """

@@ -58,10 +58,6 @@ def read_harness_log(path: Path) -> ModelLog:
 
     Args:
         path: a file, or a folder of one model; the newest file of each task counts.
-
-    Raises:
-        KgprobeError: the folder has several models, or two files of one task without a time in their names; or a log is
-            unfinished or damaged.
     """
     files = sample_files(path)
     folders = {file.parent for file in files}
@@ -70,7 +66,8 @@ def read_harness_log(path: Path) -> ModelLog:
         raise KgprobeError(f"{path} has logs in several folders, one for each model: {names}. Give one of them.")
     newest: dict[str, tuple[str, Path]] = {}
     for file in files:
-        task, time = _task_and_time(file)
+        named = _NAME.fullmatch(file.name)
+        task, time = (named["task"], named["time"] or "") if named else ("samples", "")
         earlier, other = newest.get(task, (time, file))
         if other != file and not (earlier and time):
             raise KgprobeError(
@@ -86,12 +83,6 @@ def read_harness_log(path: Path) -> ModelLog:
     older = len(files) - len(newest)
     notes = [f"{path}: {older} older logs of the same tasks are not read."] if older else []
     return ModelLog(TOOL, next(filter(None, models), path.stem), path, tasks, notes)
-
-
-def _task_and_time(file: Path) -> tuple[str, str]:
-    """Return the task and the time in a file's name: of other names, the task ``samples``; without a time, empty."""
-    named = _NAME.fullmatch(file.name)
-    return (named["task"], named["time"] or "") if named else ("samples", "")
 
 
 def _read_results(path: Path) -> _Results:
@@ -139,7 +130,10 @@ def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
             # None or NaN is the value of a document without a score.
             elif value is not None and value == value:
                 left_out[metric] = None
-    _refuse_unfinished(task, path, len(by_id), results)
+    documents = len(by_id)
+    asked = results.samples[task].effective if task in results.samples else max(documents, 1)
+    if documents < asked:
+        raise KgprobeError(f"{path} is unfinished: it has {documents:,} of {asked:,} documents. {_AGAIN}")
     for _, document in by_id.values():
         for metric in left_out:
             document.values.pop(metric, None)
@@ -205,13 +199,6 @@ def _right_answer(line: Mapping[str, Any]) -> str:
     if len(choices) > 1 and text.isdecimal() and int(text) < len(choices) and isinstance(choices[int(text)], str):
         return str(choices[int(text)])
     return text
-
-
-def _refuse_unfinished(task: str, path: Path, documents: int, results: _Results) -> None:
-    """Raise KgprobeError if a log has no documents, or fewer than were asked."""
-    asked = results.samples[task].effective if task in results.samples else max(documents, 1)
-    if documents < asked:
-        raise KgprobeError(f"{path} is unfinished: it has {documents:,} of {asked:,} documents. {_AGAIN}")
 
 
 def _reported(figures: Mapping[str, Any]) -> dict[str, float]:

@@ -6,16 +6,80 @@ identified by the sample's id and its input.
 
 import hashlib
 import json
+import lzma
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import pyarrow as pa
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.task_logs.log import LoggedDocument, ModelLog, TaskLog, is_accuracy, shown_text
-from kgprobe.task_logs.zip_members import ZipMembers
+
+_ZSTANDARD = 93
+# Maximum size of a member's content: a small file may unpack to terabytes.
+_MOST_BYTES = 2**30
+# RuntimeError: the member is encrypted; EOFError: its last bytes are missing.
+_FAULTS = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, pa.ArrowException),
+    *(OSError, EOFError, struct.error, ValueError, NotImplementedError, RuntimeError),
+)
+# Fixed part of a member's local header; its last two numbers are the sizes of the name and of the extra field.
+_HEADER = struct.Struct("<4s5H3I2H")
+
+
+class ZipMembers:
+    """The members of a zip file by name; a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a zip file."""
+        self._path = path
+        try:
+            self._file = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise KgprobeError(f"{path} is not a complete zip file; the evaluation was ended while writing.") from error
+        except (OSError, ValueError, NotImplementedError) as error:
+            raise KgprobeError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        self.names = self._file.namelist()
+
+    def __enter__(self) -> "ZipMembers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a member."""
+        info = self._file.getinfo(name)
+        if info.file_size > _MOST_BYTES:
+            raise KgprobeError(
+                f"{self._path} cannot be read: {name} in it has {info.file_size / 2**30:.1f} GiB; at most 1 is read."
+            )
+        try:
+            if info.compress_type != _ZSTANDARD:
+                return self._file.read(info)
+            content = self._decompress(info)
+        except _FAULTS as error:
+            raise KgprobeError(f"{self._path} is damaged: {name} cannot be read ({error}).") from error
+        if zlib.crc32(content) != info.CRC:
+            raise KgprobeError(f"{self._path} is damaged: {name} has another checksum.")
+        return content
+
+    def _decompress(self, info: zipfile.ZipInfo) -> bytes:
+        with self._path.open("rb") as file:
+            file.seek(info.header_offset)
+            *_, name, extra = _HEADER.unpack(file.read(_HEADER.size))
+            file.seek(name + extra, 1)
+            packed = pa.BufferReader(file.read(info.compress_size))
+        # A member may consist of several frames, which this reads, unlike pyarrow.decompress.
+        content: bytes = pa.CompressedInputStream(packed, "zstd").read(info.file_size + 1)
+        return content
+
 
 TOOL = "Inspect"
 # Letters and words of scores, with the values that Inspect gives them.
@@ -93,15 +157,14 @@ def read_inspect_log(path: Path) -> ModelLog:
 
     Args:
         path: a file, or a folder of one model; the newest log of each task counts.
-
-    Raises:
-        KgprobeError: the folder has several models, or a log is unfinished or damaged.
     """
     newest: dict[str, tuple[Path, _Log]] = {}
     files = log_files(path)
     for file in files:
         log = _read(file)
-        task = _task_name(log.eval)
+        # A task is named with the arguments that it was given: mmlu(subject=law).
+        given = ", ".join(f"{name}={value}" for name, value in sorted(log.eval.task_args_passed.items()))
+        task = f"{log.eval.task}({given})" if given else log.eval.task
         if task not in newest or _created(newest[task]) < _created((file, log)):
             newest[task] = file, log
     models = {log.eval.model for _, log in newest.values()}
@@ -175,12 +238,6 @@ def _decode(content: bytes, form: type[T], path: Path) -> T:
             return msgspec.convert(json.loads(content), form)
     except (ValueError, RecursionError) as error:
         raise KgprobeError(f"{path} is not a complete log of {TOOL}: {error}. {_RETRY}") from error
-
-
-def _task_name(evaluation: _Eval) -> str:
-    """Return a task with the arguments that it was given, such as ``mmlu(subject=law)``."""
-    given = ", ".join(f"{name}={value}" for name, value in sorted(evaluation.task_args_passed.items()))
-    return f"{evaluation.task}({given})" if given else evaluation.task
 
 
 def _task_log(task: str, path: Path, log: _Log) -> TaskLog:

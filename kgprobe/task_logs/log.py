@@ -17,7 +17,6 @@ class LoggedDocument:
     """A document (sample) of a task.
 
     Attributes:
-        id: id in the tool's log.
         question: the end of the prompt.
         right_answer: the target.
         prompt: hash of the whole prompt; empty if unknown.
@@ -38,7 +37,6 @@ class TaskLog:
     """The documents of one task.
 
     Attributes:
-        path: the file that was read.
         documents: by a key that equal documents of two logs share.
         reported: mean of a metric as the tool reports it, by metric.
         left_out: metrics without values in [0, 1], such as perplexity, or of which lower values are better.
@@ -70,8 +68,6 @@ class ModelLog:
 
     Attributes:
         model: name of the model in the log.
-        path: the file or folder that was opened.
-        tasks: by name.
         notes: remarks for the user, in sentences.
     """
 

@@ -15,12 +15,7 @@ def is_task_log(path: Path) -> bool:
 
 
 def open_task_log(path: Path) -> ModelLog:
-    """Read the log of one model.
-
-    Raises:
-        UnknownNameError: not a log.
-        KgprobeError: logs of several models or tools, an unfinished or a damaged log.
-    """
+    """Read the log of one model."""
     by_harness, by_inspect = sample_files(path), log_files(path)
     if by_harness and by_inspect:
         raise KgprobeError(f"{path} has logs of lm-evaluation-harness and of Inspect. Give a folder of one tool.")

@@ -54,16 +54,7 @@ class PairedLogs:
 
 
 def pair_logs(first: ModelLog, second: ModelLog, metrics: Sequence[str], argument: str) -> PairedLogs:
-    """Pair the documents of two logs by task and hash.
-
-    Args:
-        metrics: names of the metrics to compare; empty for all.
-
-    Raises:
-        ArgumentError: no such metric; logs of different tools, without a common task, or with a task without common
-            documents.
-        KgprobeError: no common metric has values in [0, 1].
-    """
+    """Pair the documents of two logs by task and hash."""
     common = _common_tasks(first, second, argument)
     notes = [*first.notes, *second.notes, *_lone_tasks(first, second), *_lone_tasks(second, first)]
     paired: list[PairedMetric] = []

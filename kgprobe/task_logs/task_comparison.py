@@ -115,11 +115,17 @@ class TaskComparison(StoredResult):
 def compare_task_logs(first: "ModelLog", second: "ModelLog", metrics: Sequence[str], seed: int) -> TaskComparison:
     """Compare two logs; see :func:`kgprobe.compare`."""
     paired = pair_logs(first, second, metrics, "results")
+    tested = [pair for pair in paired.metrics if pair.is_binary]
+    p = mcnemar(*np.array([count_changes(pair) for pair in tested]).reshape(-1, 2).T)
+    adjusted = iter(zip(p.tolist(), stats.false_discovery_control(p).tolist() if len(p) else [], strict=True))
     return TaskComparison(
         tool=first.tool,
         first=paired.labels[0],
         second=paired.labels[1],
-        differences=_differences(paired, seed),
+        differences=[
+            _tested(pair, *next(adjusted)) if pair.is_binary else _means(pair, seed)  # In the order of ``tested``.
+            for pair in paired.metrics
+        ],
         changed_documents=changed_documents(paired),
         config={
             "logs": [str(first.path.resolve()), str(second.path.resolve())],
@@ -155,16 +161,6 @@ def changed_documents(paired: PairedLogs) -> list[ChangedDocument]:
 def count_changes(pair: PairedMetric) -> tuple[int, int]:
     """Return the numbers of lost and gained documents of a metric with values 0 and 1."""
     return int((pair.first > pair.second).sum()), int((pair.second > pair.first).sum())
-
-
-def _differences(paired: PairedLogs, seed: int) -> list[TaskDifference]:
-    tested = [pair for pair in paired.metrics if pair.is_binary]
-    p = mcnemar(*np.array([count_changes(pair) for pair in tested]).reshape(-1, 2).T)
-    adjusted = iter(zip(p.tolist(), stats.false_discovery_control(p).tolist() if len(p) else [], strict=True))
-    return [
-        _tested(pair, *next(adjusted)) if pair.is_binary else _means(pair, seed)  # In the order of ``tested``.
-        for pair in paired.metrics
-    ]
 
 
 def _tested(pair: PairedMetric, p: float, adjusted: float) -> TaskDifference:

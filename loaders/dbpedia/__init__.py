@@ -60,7 +60,6 @@ class DBpedia:
     All files are read for the first stream, which takes most of the time of a load.
 
     Attributes:
-        files: files of triples.
         popularity: table of page views; may be None.
         templates: the user's templates, which override ours.
     """
@@ -187,12 +186,7 @@ class DBpediaOptions:
 
 
 def open_dbpedia(options: DBpediaOptions) -> DBpedia:
-    """Open files as a source; reads only the beginning of each.
-
-    Raises:
-        ArgumentError: a relation or a language is not named as it should be.
-        KgprobeError: a file cannot be read at all, or pyoxigraph is not installed.
-    """
+    """Open files as a source; reads only the beginning of each."""
     check_forms("relations", options.relations, _RELATION_ID, "dbo:capital")
     languages = tuple(language.lower() for language in distinct_languages(options.languages))
     try:

@@ -53,10 +53,6 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
     >>> read_value("3.355E7", None, "http://www.w3.org/2001/XMLSchema#double", ("en",))
     Value(value='33550000', datatype='decimal')
 
-    Args:
-        datatype: IRI of the type.
-        languages: languages of accepted texts; texts without a language are always accepted.
-
     Raises:
         ValueError: the text does not have the form of its type.
     """

@@ -40,14 +40,7 @@ class Pages:
         self._text: mmap.mmap | bytes = b""
 
     def add(self, source: str, target: str, place: str) -> None:
-        """Add a page with its target, or ``NOTHING``.
-
-        Args:
-            place: place of the triple.
-
-        Raises:
-            KgprobeError: the disk is full.
-        """
+        """Add a page with its target, or ``NOTHING``."""
         if (source, target) == self._last:
             return
         self._last = source, target
@@ -101,11 +94,7 @@ class Pages:
         return self._record(int(self._own[index]))[1]
 
     def _places(self, hashes: Integers, name: Callable[[int], str]) -> Integers:
-        """Return the positions of pages by their hashes; ``_NONE`` for unknown pages.
-
-        Args:
-            name: returns the id of the hash at an index.
-        """
+        """Return the positions of pages by their hashes; ``_NONE`` for unknown pages."""
         places = np.full(len(hashes), _NONE)
         if not len(self._hashes):
             return places

@@ -32,22 +32,14 @@ class Partitions:
             folder.mkdir()
 
     def add(self, key: str, line: str) -> None:
-        """Add a line of a key.
-
-        Args:
-            line: with its line break, and no other one.
-        """
+        """Add a line of a key."""
         self._lines[crc32(key.encode()) % self._count].append(line)
         self._waiting += 1
         if self._waiting >= _WAITING:
             self.write()
 
     def write(self) -> None:
-        """Flush the buffers: before reading, and when they are large.
-
-        Raises:
-            KgprobeError: the disk is full, or the folder is gone.
-        """
+        """Flush the buffers: before reading, and when they are large."""
         for path, lines in zip(self._paths, self._lines, strict=True):
             if lines:
                 with writing(path), path.open("a", encoding="utf-8", newline="\n") as file:
@@ -72,11 +64,7 @@ class Partitions:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn errors of scratch files into messages.
-
-    Raises:
-        KgprobeError: an operation in the context failed.
-    """
+    """Turn errors of scratch files into messages."""
     try:
         yield
     except OSError as error:

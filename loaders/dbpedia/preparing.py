@@ -116,11 +116,7 @@ class Prepared:
 def prepare(
     folder: Path, files: Sequence[InputFile], popularity: InputFile | None, reading: ReadingOptions
 ) -> Prepared:
-    """Read all files once. Cost: about 5 µs per triple of plain files.
-
-    Raises:
-        KgprobeError: a file cannot be opened any more, the disk is full, or no triple is of DBpedia.
-    """
+    """Read all files once. Cost: about 5 µs per triple of plain files."""
     parts = sum(file.size for file in files) // _BYTES_A_PART
     parts = min(_MOST_PARTS, max(_FEWEST_PARTS, parts))
     names = [file.name for file in files]
@@ -259,9 +255,6 @@ class _Reader:
     def _object(self, quad: Quad, *, literals: bool) -> str | NotLoaded:
         """Return the object's id, or a literal, or why the statement is not loaded.
 
-        Args:
-            literals: False to leave out all values.
-
         Raises:
             ValueError: it is a blank node, or not a value of its type.
         """
@@ -284,7 +277,13 @@ class _Reader:
         if type(term) is not NamedNode:
             raise ValueError(_NAMELESS)
         if role is Role.TYPE:
-            self._note_type(subject_iri, term.value, place)
+            type_ = class_(term.value)
+            subject = thing(subject_iri) or (class_(subject_iri) if term.value.startswith(ONTOLOGY) else None)
+            if subject is not None and type_ is not None and owner(subject) is None:
+                _checked(subject)
+                _checked(type_)
+                self._prepared.entities.add(subject, f"{subject}\tt\t{place}\t{type_}\n")
+                self.classes.setdefault(type_, place)
             return
         self._note_page(role, thing(subject_iri), thing(term.value), place)
 
@@ -315,15 +314,6 @@ class _Reader:
         known = getattr(notes, kind)
         if known is None or rank < known[0]:
             setattr(notes, kind, (rank, text))
-
-    def _note_type(self, subject_iri: str, type_iri: str, place: str) -> None:
-        type_ = class_(type_iri)
-        subject = thing(subject_iri) or (class_(subject_iri) if type_iri.startswith(ONTOLOGY) else None)
-        if subject is not None and type_ is not None and owner(subject) is None:
-            _checked(subject)
-            _checked(type_)
-            self._prepared.entities.add(subject, f"{subject}\tt\t{place}\t{type_}\n")
-            self.classes.setdefault(type_, place)
 
 
 OTHER_PREDICATE = NotLoaded("other predicate")

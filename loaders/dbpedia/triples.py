@@ -37,9 +37,6 @@ def read_triples(file: InputFile) -> Iterator[tuple[int, Quad | Rejected]]:
     """Yield the triples of a file with their lines (in Turtle, the line of the object's end), and rejected lines.
 
     Lines that are not UTF-8 are rejected. Cost: about 1 µs per triple; memory for some hundred lines.
-
-    Raises:
-        KgprobeError: the file cannot be opened any more.
     """
     return _turtle(file) if _is_turtle(file) else _n_triples(file)
 
@@ -159,9 +156,6 @@ def read_popularity(file: InputFile) -> Iterator[tuple[int, tuple[str, float] | 
     """Yield the rows: line, and id with number. A page is named by its title, its id (``dbr:Paris``) or its IRI.
 
     Blank lines and lines that begin with ``#`` are none; nor is the first where its number is none: a header.
-
-    Raises:
-        KgprobeError: the file cannot be opened any more.
     """
     for number, line in file.lines():
         if isinstance(line, Rejected):

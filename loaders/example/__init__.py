@@ -27,11 +27,7 @@ class SampleOptions:
 
 
 def open_example() -> Dump:
-    """Open the example graph as a source.
-
-    Raises:
-        KgprobeError: its files are missing from the installation.
-    """
+    """Open the example graph as a source."""
     return replace(
         open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="example", partial=False
     )

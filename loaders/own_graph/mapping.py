@@ -184,13 +184,7 @@ def relation_records(facts: Facts) -> Iterator[Relation | Rejected]:
 
 
 def read_mapping(path: Path) -> Mapping:
-    """Read a mapping from a file.
-
-    Raises:
-        UnknownNameError: the file does not exist.
-        ArgumentError: the mapping lacks entities or facts, or has errors.
-        KgprobeError: the file is not a mapping; the message has the place.
-    """
+    """Read a mapping from a file."""
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
@@ -230,14 +224,11 @@ def _problems(mapping: Mapping) -> Iterator[str]:
                     )
     yield from _repeated("facts", "relation", mapping.facts, relation_id)
     for facts in mapping.facts:
-        yield from _problems_of_id(relation_id(facts))
-
-
-def _problems_of_id(identifier: str) -> Iterator[str]:
-    try:
-        check_id(identifier, "id of a relation")
-    except ValueError as error:
-        yield f"{error}; `id` gives it another"
+        identifier = relation_id(facts)
+        try:
+            check_id(identifier, "id of a relation")
+        except ValueError as error:
+            yield f"{error}; `id` gives it another"
 
 
 def _ends(facts: Facts) -> dict[str, Sequence[str]]:

@@ -153,11 +153,7 @@ def _tails_and_heads(node: str, side: RelationshipSide, mapping: Mapping) -> tup
 
 
 def check_fit(mapping: Mapping, schema: Schema, name: str, graph: str) -> list[str]:
-    """Return the parts of a mapping that match nothing in the graph, as sentences.
-
-    Raises:
-        KgprobeError: the mapping matches no entities, or no facts.
-    """
+    """Return the parts of a mapping that match nothing in the graph, as sentences."""
     entities = schema.nodes_with(mapping.labels)
     facts = sum(rows_of(kind, schema, mapping) for kind in mapping.facts)
     misfits = list(_misfits(mapping, schema))

@@ -156,11 +156,7 @@ class OwnGraph:
                         yield Placed(number, literal, self._file(facts.property), "node")
 
     def facts(self) -> Iterator[Placed]:
-        """Yield the facts of each kind.
-
-        Raises:
-            KgprobeError: the mapping matches no facts; the message describes the graph.
-        """
+        """Yield the facts of each kind."""
         number, good = 0, 0
         first: Rejected | None = None
         for facts in self.mapping.facts:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import kgprobe
+from kgprobe.answers.store import FILE
 from kgprobe.api.reports import latest_result
 from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import NAMES
-from kgprobe.running.collected import RESULTS
+from kgprobe.results.answers import RESULTS
 from kgprobe.running.settings import CONFIG
-from kgprobe.running.store import FILE
 from kgprobe.sampling.columns.graph_columns import kept_columns, open_columns
 from kgprobe.sampling.columns.said import kept_said, said_of
 from kgprobe.sampling.features import open_features

@@ -14,8 +14,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.papers.baselines.human_data import find_scored, read_human_scores
 from kgprobe.papers.baselines.items import baseline_items, continue_sentences
-from kgprobe.papers.baselines.karr_authors import measure_authors
-from kgprobe.papers.baselines.karr_sentences import measure_sentences
+from kgprobe.papers.baselines.karr import measure_authors, measure_sentences
 from kgprobe.papers.baselines.measures import open_measures
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.baselines.register import BySentence, Tools

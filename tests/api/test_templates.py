@@ -117,7 +117,10 @@ def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> Non
     )
     assert [(one.relation.id, one.reason) for one in told] == [("R2", "it has no label"), ("R3", None)]
     assert done == [(0, 2), (1, 2), (2, 2)]
-    assert (list(dict.fromkeys(row.relation for row in second.templates)), [row.relation for row in second.failed]) == (["R3"], ["R2"])
+    assert (list(dict.fromkeys(row.relation for row in second.templates)), [row.relation for row in second.failed]) == (
+        ["R3"],
+        ["R2"],
+    )
     assert second.notes == [
         f"{path} has 2 relations already; `force` overwrites it.",
         "1 relation still without new templates.",

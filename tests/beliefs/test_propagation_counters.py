@@ -3,21 +3,13 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from kgprobe.base.records import Fact
 from kgprobe.beliefs.propagation import FactEnds, received
-from kgprobe.graph.client import Graph
-from kgprobe.graph.ingest import load
 from kgprobe.probes.outcome import Verdict
-from kgprobe.running.rounds import continue_run
-from kgprobe.running.runs import begin_run
-from tests.beliefs.graphs import askable_of, random_graph
-from tests.beliefs.test_propagation import beliefs_in, naive
-from tests.running.killed_run import HashProbe, make_plan
-from tests.written_source import WrittenSource
+from tests.beliefs.test_propagation import naive
 
 
 def parameters(facts: list[Fact], own: dict[str, tuple[int, int]], max_degree: int | None) -> dict[str, Any]:
@@ -47,19 +39,3 @@ def test_counters_are_the_definition(ends: list[tuple[int, int]], max_degree: in
     own = {fact: (values[3], values[2]) for fact, values in expected.items()}
     found = parameters(facts, own, max_degree)
     assert found == {fact.id: expected.get(fact.id, (1, 1))[:2] for fact in facts}
-
-
-def test_counters_say_what_a_run_in_the_graph_has_come_to(
-    graph: Graph, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path))
-    people, edges, relations = random_graph(30, 200, seed=11)
-    load(graph, WrittenSource(people, edges, relations))
-    plan = make_plan("run", rounds=10, facts_per_round=8, seed=2, sampling="thompson", learner="propagation")
-    begin_run(graph, HashProbe(graph), plan, "hash")
-    continue_run(graph, HashProbe(graph), plan)
-    beliefs = beliefs_in(graph, "run")
-    facts = askable_of(edges)
-    assert sum(values[2] + values[3] for values in beliefs.values()) == 80
-    found = parameters(facts, {fact: (values[3], values[2]) for fact, values in beliefs.items()}, None)
-    assert found == {fact.id: beliefs.get(fact.id, (1, 1))[:2] for fact in facts}

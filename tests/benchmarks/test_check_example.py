@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,35 +30,33 @@ def test_what_agrees_is_counted() -> None:
     assert differences(result) == []
 
 
-def test_another_name_is_found() -> None:
-    result = compare(ENTITIES, [], Collection({"Q2": ("Bville", "C")}, {}))
-    assert result.other_labels == [("Q2", "Aville", "Bville")]
-    assert differences(result) == ["Q2"]
+NONE = ("", "")
+CAPITAL, PAST = fact("Q1", "P36", "Q2"), fact("Q1", "P36", "Q3", end="1989")
+BORDERS = [fact("Q1", "P47", "Q2"), fact("Q2", "P47", "Q3")]
 
 
-def test_another_capital_is_found_unless_one_agrees() -> None:
-    collection = Collection({}, {Triple("Q1", "P36", "Q3"): ("", "")})
-    assert differences(compare([], [fact("Q1", "P36", "Q2")], collection)) == ["Q1 P36 Q3"]
-    assert differences(compare([], [fact("Q1", "P36", "Q2"), fact("Q1", "P36", "Q3", end="1989")], collection)) == []
+@pytest.mark.parametrize(
+    ("facts", "labels", "collected", "expected"),
+    [
+        ([], {"Q2": ("Bville", "C")}, {}, ["Q2"]),
+        ([CAPITAL], {}, {("Q1", "P36", "Q3"): NONE}, ["Q1 P36 Q3"]),
+        ([CAPITAL, PAST], {}, {("Q1", "P36", "Q3"): NONE}, []),
+        (BORDERS, {}, {("Q1", "P47", "Q3"): NONE, ("Q1", "P47", "Q9"): NONE}, ["Q1 P47 Q3"]),
+        ([fact("Q1", "P102", "Q2")], {}, {("Q1", "P36", "Q3"): NONE, ("Q1", "P102", "Q3"): NONE}, []),
+    ],
+    ids=["name", "capital", "former capital", "known neighbour", "nothing said"],
+)
+def test_differences_are_found(facts: list[Fact], labels: Any, collected: Any, expected: list[str]) -> None:
+    collection = Collection(labels, {Triple(*triple): dates for triple, dates in collected.items()})
+    assert differences(compare(ENTITIES, facts, collection)) == expected
 
 
-def test_missing_neighbour_is_found_if_the_example_knows_it() -> None:
-    collection = Collection({}, {Triple("Q1", "P47", "Q3"): ("", ""), Triple("Q1", "P47", "Q9"): ("", "")})
-    facts = [fact("Q1", "P47", "Q2"), fact("Q2", "P47", "Q3")]
-    assert differences(compare([], facts, collection)) == ["Q1 P47 Q3"]
-
-
-def test_what_the_example_says_nothing_of_is_no_difference() -> None:
-    collection = Collection({}, {Triple("Q1", "P36", "Q3"): ("", ""), Triple("Q1", "P102", "Q3"): ("", "")})
-    assert differences(compare([], [fact("Q1", "P102", "Q2")], collection)) == []
-
-
-@pytest.mark.parametrize(("ours", "theirs", "found"), [("1990", "1990-01-01", 0), ("1990-02", "1990-01-01", 1)])
-def test_another_date_is_found(ours: str, theirs: str, found: int) -> None:
-    collection = Collection({}, {Triple("Q1", "P463", "Q2"): (theirs, "")})
-    result = compare([], [fact("Q1", "P463", "Q2", ours)], collection)
-    assert len(result.other_dates) == found
-    assert result.dates == 1 - found
+@pytest.mark.parametrize(("ours", "differing"), [("1990", 0), ("1990-02", 1)])
+def test_another_date_is_found(ours: str, differing: int) -> None:
+    result = compare(
+        [], [fact("Q1", "P463", "Q2", ours)], Collection({}, {Triple("Q1", "P463", "Q2"): ("1990-01-01", "")})
+    )
+    assert (len(result.other_dates), result.dates) == (differing, 1 - differing)
 
 
 def test_collection_is_read_with_its_inverse(tmp_path: Path) -> None:

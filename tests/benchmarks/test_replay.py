@@ -18,9 +18,9 @@ from kgprobe.running.replays import (
     LEARNED_STRATEGIES,
     PAPER_STRATEGIES,
     SAMPLING_STRATEGIES,
-    Answers,
     Reference,
     SamplingStrategy,
+    SimulatedAnswers,
     checkpoint_rounds,
     shown_rounds,
 )
@@ -53,7 +53,7 @@ def naive_replay(
     theta = reference.theta.tolist()
     degree = {entity: sum(entity in fact for fact in facts) for fact in facts for entity in fact}
     beliefs = {number: {"alpha": 1, "beta": 1, "right": 0, "wrong": 0} for number in range(len(facts))}
-    answers = Answers(reference.theta, seed)
+    answers = SimulatedAnswers(reference.theta, seed)
     lists: list[list[int]] = []
     for number in range(1, rounds + 1):
         known = Beliefs.untouched(len(facts))
@@ -132,7 +132,7 @@ def test_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int) -
 def test_replay_with_learning_equals_the_learner(strategy: SamplingStrategy, relations: "np.ndarray | None") -> None:
     reference = dataclasses.replace(synthetic(Synthetic(150, likeness=0.8), [1]), relations=relations)
     effects = effects_of(reference.subjects, reference.objects, relations=relations)
-    learner, answers = HierarchicalModel.of(effects), Answers(reference.theta, [3])
+    learner, answers = HierarchicalModel.of(effects), SimulatedAnswers(reference.theta, [3])
     times = np.zeros(150, np.int64)
     for number in range(1, 13):
         asked = choose(learner.messages, strategy.sampling, 16, np.random.default_rng([3, number])).positions
@@ -176,7 +176,7 @@ def test_replay_is_equal_for_equal_seeds_only() -> None:
 
 def test_nth_answer_about_a_fact_is_the_same_whoever_asks() -> None:
     theta = np.linspace(0, 1, 50)
-    forward, backward = Answers(theta, [4]), Answers(theta, [4])
+    forward, backward = SimulatedAnswers(theta, [4]), SimulatedAnswers(theta, [4])
     facts = np.arange(50)
     one = [forward.wrong(facts, np.full(50, time)) for time in (0, 1, 2)]
     other = [backward.wrong(facts[::-1], np.full(50, time))[::-1] for time in (2, 1, 0)][::-1]

@@ -15,11 +15,10 @@ import psutil
 import pytest
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.graph import driver, watchdog
-from kgprobe.graph.client import Graph
+from kgprobe.graph import client, driver
+from kgprobe.graph.client import Graph, Watchdog
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.servers.opening import open_graph
-from kgprobe.graph.watchdog import Watchdog
 from tests.cases import slow_except
 from tests.graph.servers.servers import clean_environment, servers_on, wait_for
 
@@ -69,8 +68,8 @@ def test_transaction_is_tried_anew_without_a_word(endpoint: Endpoint, options: l
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """A watchdog and a driver that give up within seconds."""
     for name in ("FIRST_LOOK", "LOOK_AGAIN"):
-        monkeypatch.setattr(watchdog, name, 0.1)
-    monkeypatch.setattr(watchdog, "PATIENCE", 0.5)
+        monkeypatch.setattr(client, name, 0.1)
+    monkeypatch.setattr(client, "PATIENCE", 0.5)
     monkeypatch.setattr(driver, "RETRY_SECONDS", 0.1)
     monkeypatch.setattr(driver, "CONNECTION_SECONDS", 1.0)
 

@@ -261,16 +261,6 @@ def test_changed_fact_leaves_no_belief_behind(graph: Graph) -> None:
     assert rows(graph, "MATCH (b:Belief) RETURN b.fact") == [("f4",)]
 
 
-@pytest.mark.usefixtures("batches")
-def test_fact_whose_new_object_is_missing_stays_as_it_was(graph: Graph) -> None:
-    ingest.load(graph, small())
-    before = everything(graph)
-    changed = small(fact_records=[Fact("f1", "Q142", "P36", "Q8")], entity_records=(), relation_records=())
-    changed.fingerprint = "written-2"
-    assert ingest.load(graph, changed).problems == {"missing": 1}
-    assert everything(graph) == before
-
-
 def test_duplicate_beside_a_stranger_is_reported_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
     ingest.load(graph, small(relation_records=()))
@@ -279,13 +269,6 @@ def test_duplicate_beside_a_stranger_is_reported_once(graph: Graph, monkeypatch:
     # The first of them names a relation that nothing else does: a duplicate leaves nothing, not even that.
     assert ingest.load(graph, small(fact_records=facts, relation_records=())).problems == {"duplicate": 1, "missing": 1}
     assert everything(graph) == before
-
-
-def test_bounds_that_newer_input_leaves_open_are_open(graph: Graph) -> None:
-    ingest.load(graph, small())
-    newer = small(fact_records=[Fact("f3", "Q183", "P36", "Q586")], relation_records=(), fingerprint="written-2")
-    ingest.load(graph, newer)
-    assert rows(graph, "MATCH ()-[f:FACT {id: 'f3'}]->() RETURN f.start, f.end, f.until") == [(None, None, None)]
 
 
 # Ids hold their subject, as those of sources do.
@@ -492,16 +475,6 @@ def test_large_records_make_small_batches(graph: Graph, monkeypatch: pytest.Monk
     entities = [Entity(f"Q{number}", "x" * 600) for number in range(6)]
     ingest.load(graph, WrittenSource(entities), report_progress=lambda stage, records: sizes.append(records))
     assert [size for size in sizes if size] == [2, 2, 2]
-
-
-def test_batches_are_cut_by_the_bytes_of_all_that_is_sent(graph: Graph) -> None:
-    # 18 MB in 6 million characters.
-    sizes: list[int] = []
-    described = [Entity(f"Q{number}", description="日本" * 150_000) for number in range(20)]
-    ingest.load(graph, WrittenSource(described), report_progress=lambda stage, records: sizes.append(records))
-    assert sum(sizes) == 20
-    assert max(sizes) < 10
-    assert rows(graph, "MATCH (e:Entity) RETURN count(e), min(size(e.description))") == [(20, 300_000)]
 
 
 def test_bounds_that_are_days_are_also_dates(graph: Graph) -> None:

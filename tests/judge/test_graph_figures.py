@@ -15,8 +15,7 @@ from scipy import stats
 from kgprobe.judge.graph_figures import METRICS, WholeGraph, whole_graph
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.comoments import Comoments
-from kgprobe.stats.value_counts import FEATURES, ValueCounts
+from kgprobe.stats.value_counts import FEATURES, Comoments, ValueCounts
 from tests.judge.judged_files import judged
 
 TYPES = st.lists(st.sampled_from(["city", "town", "river"]), max_size=3)

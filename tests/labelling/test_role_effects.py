@@ -9,8 +9,7 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.role_effects import RINGS, RoleComparison, find_role_effects
 from kgprobe.labelling.roles import FAR, HELD_OUT, TAUGHT, FactRole
 from kgprobe.results.forgetting import LossVerdict, find_forgetting
-from kgprobe.stats.holm import directional_levels
-from kgprobe.stats.paired_proportions import loss_bounds, loss_interval, loss_p_values
+from kgprobe.stats.paired_proportions import directional_levels, loss_bounds, loss_interval, loss_p_values
 from tests.results.answered import answered
 
 Counts = tuple[int, int, int, int]

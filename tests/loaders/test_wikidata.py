@@ -127,14 +127,6 @@ def test_lines_of_a_document_are_where_entities_begin(tmp_path: Path) -> None:
     assert [placed.line for placed in opened(tmp_path, text).entities()] == [2, second]
 
 
-def test_one_bare_entity_over_several_lines(tmp_path: Path) -> None:
-    assert [entity.id for entity in records(opened(tmp_path, json.dumps(FRANCE, indent=4)).entities())] == ["Q142"]
-
-
-def test_empty_array_has_nothing(tmp_path: Path) -> None:
-    assert everything(opened(tmp_path, "[\n]\n")) == everything(opened(tmp_path, "[]")) == [[], [], []]
-
-
 def test_entity_values_in_the_old_form(tmp_path: Path) -> None:
     old = deepcopy(FRANCE)
     for statements in old["claims"].values():

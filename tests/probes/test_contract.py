@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from kgprobe.answers.store import FILE, OutcomeStore, encode_line, read_outcomes
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.base.options import options_of
 from kgprobe.base.progress import hearing_shares
@@ -25,7 +26,6 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
-from kgprobe.running.store import FILE, OutcomeStore, encode_line, read_outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance
 from tests.models.tiny import byte_level, random_model, tiny_scorer

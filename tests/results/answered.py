@@ -1,11 +1,20 @@
 """What models did on facts, made up as outcomes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import starmap
+from types import MappingProxyType
+from typing import Any
 
+from kgprobe.answers.store import TrailLine
+from kgprobe.answers.table import Answers, collect_answers
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.shared_facts import AnsweredFacts, read_answers
+from kgprobe.probes.register import PROBES
+from kgprobe.running.shared_facts import AnsweredFacts, answered_facts
 from kgprobe.sampling.keys import FactKey
 from tests.stored import compared
+
+# Description of the probe in :func:`answered`.
+ASKED: Mapping[str, Any] = MappingProxyType({"distractors": 2})
 
 
 def answered(
@@ -27,4 +36,10 @@ def answered(
         )
         for fact, right in answers.items()
     ]
-    return read_answers(name or f"{model}-{probe}-0123456789", model, probe, sampling, outcomes, lambda _: {})
+    name = name or f"{model}-{probe}-0123456789"
+    return answered_facts(name, model, probe, sampling, answers_of_outcomes("distractors", outcomes))
+
+
+def answers_of_outcomes(probe: str, outcomes: Iterable[Outcome], described: Mapping[str, Any] = ASKED) -> Answers:
+    """Return the table of outcomes."""
+    return collect_answers(PROBES.get(probe), starmap(TrailLine.of, enumerate(outcomes)), described)

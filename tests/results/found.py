@@ -5,11 +5,10 @@ from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Outcome
-from kgprobe.probes.register import PROBES
 from kgprobe.results.about import About, about_run
 from kgprobe.results.finding import Finding, make_finding
-from kgprobe.running.collected import collect_answers
 from kgprobe.running.runs import get_run
+from tests.results.answered import answers_of_outcomes
 
 
 def find_in_run(graph: Graph, run: str, outcomes: Callable[[], Iterable[Outcome]], **options: Any) -> Finding:
@@ -19,4 +18,4 @@ def find_in_run(graph: Graph, run: str, outcomes: Callable[[], Iterable[Outcome]
 
 def find_in_outcomes(graph: Graph, about: About, outcomes: Callable[[], Iterable[Outcome]], **options: Any) -> Finding:
     """Return the finding of a measurement with these outcomes."""
-    return make_finding(graph, about, collect_answers(PROBES.get(about.probe), outcomes(), about.described), **options)
+    return make_finding(graph, about, answers_of_outcomes(about.probe, outcomes(), about.described), **options)

@@ -24,7 +24,6 @@ from kgprobe.results.about import About
 from kgprobe.results.finding import ASK_COLUMNS, FACT_COLUMNS, Finding, ShownFact
 from kgprobe.results.finding_page import finding_lead, write_finding, write_finding_page
 from kgprobe.results.graph_rates import GraphRates
-from kgprobe.running.collected import Ask
 from kgprobe.stats.proportions import share
 
 EVIL = "<script>alert('x')</script> & \"quotes\" [bold]markup[/bold] \x1b[31mred\x1b[0m \u202eright to left\u202c"
@@ -43,7 +42,8 @@ def facts_frame(answers: dict[str, tuple[int, int]]) -> pd.DataFrame:
         | {"right": right, "wrong": wrong, "refused": 0, "off_format": 0, "guessed": 0.1}
         | {"known": (1 + right) / (2 + right + wrong), "known_low": 0.1, "known_high": 0.8}
         | {"theta": (1 + wrong) / (2 + right + wrong), "belief": "leans known", "popularity": None, "year": None}
-        | Ask("", "")._asdict()
+        | dict.fromkeys(ASK_COLUMNS)
+        | {"question": "", "answer": "", "names": (), "prompt": ""}
         for fact, (right, wrong) in answers.items()
     ]
     return pd.DataFrame(rows, columns=[*FACT_COLUMNS, *ASK_COLUMNS])

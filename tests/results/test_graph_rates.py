@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgprobe.answers.store import FILE
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate
@@ -21,7 +22,6 @@ from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running import learning
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
-from kgprobe.running.store import FILE
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.years import YearSource
 from tests.cases import slow_except

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import kgprobe
+from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -18,7 +19,6 @@ from kgprobe.results.finding_page import write_finding_page
 from kgprobe.results.graph_rates import estimate_run
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run, get_run, run_folder
-from kgprobe.running.store import FILE, Outcomes
 from kgprobe.sampling.keys import FactKey
 from tests.results.found import find_in_outcomes, find_in_run
 from tests.results.rendering.page_numbers import apart, comparison_numbers, gap_numbers, page_numbers

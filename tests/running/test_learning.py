@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kgprobe.answers.store import FILE, StoredDraw
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Fact
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
@@ -16,7 +17,6 @@ from kgprobe.probes.outcome import Verdict
 from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.running import learning
 from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.store import FILE, StoredDraw
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
 from tests.results.test_graph_rates import PEOPLE, RELATIONS, always, ask, load_facts

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgprobe.answers.store import FILE
 from kgprobe.api import rounds as library
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
@@ -22,7 +23,6 @@ from kgprobe.running.count_learner import read_beliefs
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import begin_run, forget_run, get_run, run_folder
-from kgprobe.running.store import FILE
 from kgprobe.sampling.facts import askable_facts
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in

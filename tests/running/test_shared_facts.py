@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 
-from kgprobe.base.errors import KgprobeError
-from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.shared_facts import find_shared_facts, read_answers
-from kgprobe.sampling.keys import FactKey
+from kgprobe.running.shared_facts import find_shared_facts
 from kgprobe.stats.proportions import share
 from tests.results.answered import answered
-from tests.stored import compared as compared_evidence
 
 
 def test_models_that_know_as_much_come_out_as_equal() -> None:
@@ -61,31 +57,3 @@ def test_no_two_are_called_alike() -> None:
     several = [answered("m", answers, name=name) for name in ("one", "two", "two")]
     labels = find_shared_facts([*several, answered("hf:/models/other", answers)]).labels
     assert labels == ["one", "m (two) #2", "m (two) #3", "other"]
-
-
-def outcome(fact: str, verdict: Verdict) -> Outcome:
-    evidence = compared_evidence(fact, verdict is Verdict.RIGHT) if verdict.counts else None
-    return Outcome(FactKey("s", fact), verdict, "r", evidence=evidence)
-
-
-def test_fact_counts_its_own_answers_and_shows_how_it_went() -> None:
-    told = [
-        *(outcome("often", verdict) for verdict in (Verdict.RIGHT, Verdict.WRONG, Verdict.REFUSED)),
-        outcome("silent", Verdict.UNANSWERED),
-        outcome("impossible", Verdict.UNASKABLE),
-        outcome("once", Verdict.RIGHT),
-    ]
-    its = read_answers("n", "m", "distractors", None, told, lambda _: {"half": 0.5})
-    counts = its.facts[["right", "wrong", "refused", "off_format"]]
-    assert counts.to_dict("index") == {
-        "often": {"right": 1, "wrong": 2, "refused": 1, "off_format": 0},
-        "once": {"right": 1, "wrong": 0, "refused": 0, "off_format": 0},
-    }
-    assert its.facts["prediction"].tolist() == ["Strong of often", None]
-    assert its.facts["guessed"].tolist() == pytest.approx([7 / 27, 1 / 3])
-    assert its.values.to_dict("index") == {
-        "often": {"half": 0.5, "share_right": 1 / 3},
-        "once": {"half": 0.5, "share_right": 1.0},
-    }
-    with pytest.raises(KgprobeError, match="'n' has no answers yet"):
-        read_answers("n", "m", "distractors", None, told[3:5], lambda _: {})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.stats.holm import directional_levels, holm_levels
+from kgprobe.stats.paired_proportions import directional_levels, holm_levels
 
 
 def naive_levels(p_values: list[float], level: float) -> list[float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.task_logs import zip_members
+from kgprobe.task_logs import inspect_log
 from kgprobe.task_logs.opening import open_task_log
 
 DEEP = f'{"[" * 900}"x"{"]" * 900}'
@@ -65,7 +65,7 @@ def test_inspect_log_odd_values_are_refused(tmp_path: Path, parts: dict[str, str
 def test_inspect_log_large_member_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.eval"
     written_log(path, input=f'"{"x" * 5000}"')
-    monkeypatch.setattr(zip_members, "_MOST_BYTES", 5000)
+    monkeypatch.setattr(inspect_log, "_MOST_BYTES", 5000)
     with pytest.raises(
         KgprobeError, match=r"cannot be read: samples/1_epoch_1.json in it has .* GiB; at most 1 is read"
     ):

@@ -37,12 +37,10 @@ class BulkFiles(msgspec.Struct, frozen=True):
     """Manifest of a complete folder of files for ``neo4j-admin database import``.
 
     Attributes:
-        source, fingerprint: name and fingerprint of the source.
         node_files, relationship_files: files of nodes, and files of relationships by type.
         line_files: files whose rows may contain line breaks.
         next_number: first number for entities that are loaded later.
         counts: expected numbers of nodes by label and of relationships by type.
-        records: counts of written and rejected records.
     """
 
     source: str
@@ -78,11 +76,7 @@ class BulkFiles(msgspec.Struct, frozen=True):
 
 
 def read_bulk_files(folder: Path) -> BulkFiles:
-    """Return the manifest of a folder.
-
-    Raises:
-        KgprobeError: the folder contains no complete import files.
-    """
+    """Return the manifest of a folder."""
     try:
         return msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BulkFiles)
     except (OSError, msgspec.DecodeError) as error:
@@ -104,10 +98,6 @@ def finish(
 
     Args:
         on_progress: called with the step, the number of entities done, and the number of all entities.
-
-    Raises:
-        ArgumentError: the graph was not imported from these files.
-        KgprobeError: the counts of the graph and of the files differ.
     """
     files = read_bulk_files(folder)
     on_progress("looking", 0, files.next_number)
@@ -127,16 +117,12 @@ def finish(
         for query in ("bulk/no_aliases", "bulk/no_types"):
             graph.write(query, first=first, behind=first + _NUMBERS_AT_ONCE)
         on_progress("completing", min(first + _NUMBERS_AT_ONCE, files.next_number), files.next_number)
-    _check_counts(graph, files)
-    created = [files.records.written.get(stage, 0) for stage in KINDS]
-    time = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    graph.write("bulk/finish", id=files.fingerprint, created=created, time=time)
-    return files
-
-
-def _check_counts(graph: Graph, files: BulkFiles) -> None:
     actual = column_by("name", "count", graph.read("bulk/counts"))
     wrong = [name for name, count in files.counts.items() if actual[name] != count]
     if wrong:
         details = "; ".join(f"{name}: {actual[name]:,} instead of {files.counts[name]:,}" for name in wrong)
         raise KgprobeError(f"The graph differs from the import files. {details}.")
+    created = [files.records.written.get(stage, 0) for stage in KINDS]
+    time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    graph.write("bulk/finish", id=files.fingerprint, created=created, time=time)
+    return files

@@ -13,7 +13,7 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing
 from kgprobe.graph.bulk.bulk_files import EXTRA_ENTITIES, EXTRA_RELATIONS, BulkCounts, BulkFiles
 from kgprobe.graph.bulk.entity_files import EntityFiles, NodeTable
-from kgprobe.graph.bulk.fact_files import FactFiles, Relations
+from kgprobe.graph.bulk.fact_files import FactFiles
 from kgprobe.graph.bulk.row_files import RowFiles, quoted
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
@@ -80,9 +80,6 @@ def convert(
         strict: raise at the first rejected record, without a folder.
         report_problem: called with a message for each rejected record.
         report_progress: called after each batch with its stage and number of records.
-
-    Raises:
-        KgprobeError: a record is rejected and ``strict`` is set; or the folder cannot be written.
     """
     conversion = _Conversion(source, strict, report_problem, report_progress, LoadCounts())
     counts = conversion.counts
@@ -123,7 +120,13 @@ def convert(
         with (unfinished / EXTRA_RELATIONS).open("wb") as file:
             for id_, values in properties.items():
                 file.write(msgspec.json.encode({"id": id_, "properties": values}) + b"\n")
-        relations, relations_count = _write_relations(unfinished, facts.relations)
+        out = RowFiles(unfinished, "relations", ":ID(Relation),id,size:long,active:boolean,:LABEL")
+        lines = []
+        for id_, number in facts.relations.numbers.items():
+            if facts.relations.facts[number]:
+                lines.append(f"{number},{quoted(id_)},{facts.relations.sizes[number]},true,Relation".encode())
+        out.add(lines)
+        relations, relations_count = out.close(), len(lines)
         node_files = [*entities.write(nodes), *relations, *_write_state(conversion, unfinished, nodes)]
         relationship_files = {"FACT": facts.close(), "INSTANCE_OF": instances, "OBJECT_OF": objects}
         names = [*node_files, *chain.from_iterable(relationship_files.values())]
@@ -152,17 +155,6 @@ def convert(
         )
         files.save(unfinished)
     return files
-
-
-def _write_relations(folder: Path, relations: Relations) -> tuple[list[str], int]:
-    """Write the relations with derived data; their few other properties are written after the import."""
-    out = RowFiles(folder, "relations", ":ID(Relation),id,size:long,active:boolean,:LABEL")
-    rows = []
-    for id_, number in relations.numbers.items():
-        if relations.facts[number]:
-            rows.append(f"{number},{quoted(id_)},{relations.sizes[number]},true,Relation".encode())
-    out.add(rows)
-    return out.close(), len(rows)
 
 
 def _write_state(conversion: _Conversion, folder: Path, nodes: NodeTable) -> list[str]:

@@ -1,18 +1,162 @@
 """Bulk loading: files for Neo4j's import, for sources that are too large for transactions."""
 
+import os
+import re
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import disk_is_full
 from kgprobe.graph.bulk.bulk_files import BulkFiles, finish, read_bulk_files
 from kgprobe.graph.bulk.converting import convert
+from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.graph.loading import LoadProgress, LoadReport, OnProblem, OnProgress, keeping, measuring, report_of
-from kgprobe.graph.servers.bulk_import import STAGES, import_files, reserved_for_import
-from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.servers.folder import Folder, Import
 from kgprobe.graph.servers.leases import take_lease
+from kgprobe.graph.servers.neo4j_engine import ENGINE, admin_command
 from kgprobe.graph.servers.opening import folder_of
+from kgprobe.graph.servers.processes import key_of, run_program
+from kgprobe.graph.servers.server import ServerOptions, endpoint_on, ensure_server, mark, running, stop_server
 from kgprobe.sources.contract import Source
+
+# Number of stages of an import; patterns of the current stage and its percentage.
+STAGES = 4
+_STAGE = re.compile(r"\((\d)/4\)")
+_SHARE = re.compile(r"(\d+)%")
+
+# Share of the free memory for an import; its minimum and its largest Java heap in MiB.
+_SHARE_OF_FREE = 0.6
+_LEAST_MEMORY, _MOST_HEAP = 1024, 2048
+
+
+@contextmanager
+def reserved_for_import(folder: Folder) -> Iterator[None]:
+    """Reserve a folder for an import by this process; it must be new, an empty Neo4j, or an interrupted import.
+
+    No other process opens the graph until :meth:`Folder.remove_import`. An error before the beginning of
+    :func:`import_files` ends the reservation.
+    """
+    engine = folder.engine
+    # Check this before Neo4j is downloaded.
+    if engine not in (None, ENGINE.name):
+        raise ArgumentError(
+            "graph", f"is {folder.path}, a graph of {engine}; an import needs Neo4j. Name another or a new folder."
+        )
+    ENGINE.prepare(folder.path / ENGINE.name)
+    with folder.locked():
+        folder.create(ENGINE.name)
+        begun = _check_free(folder)
+        if not begun:
+            _check_empty(folder)
+        _check_stopped(folder)
+        folder.write_import(Import(key_of(os.getpid()), begun))
+    try:
+        yield
+    except BaseException:
+        if folder.path.is_dir():
+            with folder.locked():
+                state = folder.read_import()
+                if state is not None and _is_ours(state) and state.begun:
+                    folder.write_import(Import(None, begun=True))
+                elif _is_ours(state):
+                    folder.remove_import()
+        raise
+
+
+def _check_free(folder: Folder) -> bool:
+    """Return True if an earlier import into the folder had begun; raise if another process is importing."""
+    state = folder.read_import()
+    if state is None:
+        return False
+    if state.process and state.runs() and not _is_ours(state):
+        raise KgprobeError(
+            f"Another process ({state.process.pid}) already imports into the graph in {folder.path}. Wait until it has"
+            " ended, or name another folder."
+        )
+    return state.begun
+
+
+def _check_empty(folder: Folder) -> None:
+    """Raise ArgumentError if the folder's graph has nodes; the caller holds the lock."""
+    if not folder.data(ENGINE).is_dir():
+        return
+    was_running = running(folder) is not None
+    server = ensure_server(folder, ServerOptions(unfinished=True))
+    try:
+        with Graph(endpoint_on(folder, server)) as graph:
+            nodes = graph.read("copy/counts")[0]["nodes"]
+    finally:
+        if not was_running:
+            stop_server(folder)
+    if nodes:
+        raise ArgumentError(
+            "graph", f"is {folder.path}, which contains {nodes:,} nodes; an import needs an empty graph."
+        )
+
+
+def _check_stopped(folder: Folder) -> None:
+    if running(folder):
+        raise KgprobeError(f"The server of the graph in {folder.path} is running. Stop it with `kgprobe graph stop`.")
+
+
+def _is_ours(state: Import | None) -> bool:
+    return state is not None and state.process == key_of(os.getpid())
+
+
+def import_files(
+    folder: Folder, path: Path, files: BulkFiles, on_progress: Callable[[int], None] = lambda percent: None
+) -> None:
+    """Import files into a folder reserved by :func:`reserved_for_import`; this replaces its database.
+
+    The graph counts as incomplete until :meth:`Folder.remove_import`.
+
+    Args:
+        path: folder of the files.
+        on_progress: called with the progress, from 0 to 400: 100 for each stage.
+    """
+    with folder.locked():
+        state = folder.read_import()
+        if state is None or not _is_ours(state):
+            raise KgprobeError(
+                f"The graph in {folder.path} is no longer reserved for this import: its folder was changed while the"
+                " files were written. Nothing was imported; repeat the command."
+            )
+        _check_stopped(folder)
+        if not state.begun:
+            _check_empty(folder)
+        # An import may still run although its starter was killed.
+        stop_server(folder)
+        folder.write_import(Import(state.process, begun=True))
+        folder.inventory.unlink(missing_ok=True)
+        free = max(int(psutil.virtual_memory().available / 2**20 * _SHARE_OF_FREE), _LEAST_MEMORY)
+        heap = min(free // 4, _MOST_HEAP)
+        arguments = [*files.arguments(ENGINE.database), f"--max-off-heap-memory={free - heap}m"]
+        command, environment = admin_command(folder.path / ENGINE.name, arguments, heap, [mark(folder)])
+        output: list[str] = []
+        stage = 1
+
+        def follow(line: str) -> None:
+            nonlocal stage
+            if header := _STAGE.search(line):
+                stage = int(header[1])
+            if share := _SHARE.search(line):
+                on_progress((stage - 1) * 100 + int(share[1]))
+            elif line.strip():
+                output.append(line)
+
+        code = run_program(command, environment, follow, directory=path, own_session=True)
+    if code != 0:
+        full = disk_is_full(folder.path)
+        end = "\n".join(f"  {line}" for line in output[-10:])
+        raise KgprobeError(
+            f"Neo4j's import failed with code {code}.{' ' + full if full else ''} Its last output:\n{end}"
+        )
+
 
 # Subfolder of the graph's folder for temporary files.
 _FILES = "bulk"

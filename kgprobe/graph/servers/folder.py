@@ -301,9 +301,6 @@ def check_inventory(list_file: Path, data: Path, *, was_made: bool) -> None:
 
     Args:
         was_made: True if a server was ready on this data before.
-
-    Raises:
-        KgprobeError: files are missing or shorter.
     """
     if was_made and not data.is_dir():
         raise KgprobeError(

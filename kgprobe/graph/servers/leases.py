@@ -71,10 +71,6 @@ def take_lease(
         engine: engine to start; None for the one that created the data, or the default in a new folder.
         memory: memory in MiB for a server that is started.
         unfinished: open a graph with an unfinished import, too.
-
-    Raises:
-        ArgumentError: engine or memory is not allowed.
-        KgprobeError: the folder contains something else, or the server does not start.
     """
     options = ServerOptions(engine, memory, unfinished=unfinished)
     # Without passwords: other processes show the command line.
@@ -95,9 +91,6 @@ def start(folder: Folder, options: ServerOptions | None = None) -> tuple[Server,
 
     Returns:
         The server, and True if it was not running before.
-
-    Raises:
-        KgprobeError: as :func:`take_lease`; or a requested port is in use.
     """
     with folder.locked():
         before = running(folder)
@@ -109,14 +102,8 @@ def start(folder: Folder, options: ServerOptions | None = None) -> tuple[Server,
 def stop(folder: Folder, force: bool = False) -> bool:
     """Stop the folder's server and wait for its end.
 
-    Args:
-        force: stop it even if other processes use it.
-
     Returns:
         True if a server was running.
-
-    Raises:
-        KgprobeError: other processes use it.
     """
     if not folder.path.is_dir():
         return False

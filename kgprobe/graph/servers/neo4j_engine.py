@@ -20,8 +20,7 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing, home
 from kgprobe.base.progress import print_message, progress_bar, waiting
 from kgprobe.graph.servers.engine import GraphEngine, Launch
-from kgprobe.graph.servers.environment import java_environment, maven_environment
-from kgprobe.graph.servers.processes import run_program
+from kgprobe.graph.servers.processes import java_environment, maven_environment, run_program
 
 _USER = "neo4j"
 _VERSION_VARIABLE = "KGPROBE_NEO4J_VERSION"
@@ -130,11 +129,7 @@ def missing_download() -> int | None:
 
 
 def libraries(version: str) -> Path:
-    """Return the folder with Neo4j's jars, downloaded from Maven Central at the first call.
-
-    Raises:
-        KgprobeError: ``mvn`` is missing or fails.
-    """
+    """Return the folder with Neo4j's jars, downloaded from Maven Central at the first call."""
     folder = home() / f"neo4j-{version}"
     if folder.is_dir():
         return folder / "lib"
@@ -216,9 +211,6 @@ def admin_command(
     Args:
         heap: Java heap in MiB.
         marks: arguments of java that only identify the process.
-
-    Raises:
-        KgprobeError: Java or Neo4j is missing.
     """
     version = _version(home_folder)
     jars = libraries(version)

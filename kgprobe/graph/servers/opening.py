@@ -84,11 +84,6 @@ def open_users_graph(place: str, argument: str) -> Graph:
     Args:
         place: address of its server, with user, password and database from ``KGPROBE_FROM_USER``,
             ``KGPROBE_FROM_PASSWORD`` and ``KGPROBE_FROM_DATABASE``; or the folder of a graph that kgprobe serves.
-        argument: name of the argument with the place.
-
-    Raises:
-        ArgumentError: the address contains a password, or the folder has no graph.
-        KgprobeError: as for :func:`open_graph`.
     """
     refuse_credentials(place, argument, _USERS)
     if is_address(place):
@@ -104,14 +99,7 @@ def open_users_graph(place: str, argument: str) -> Graph:
 
 
 def check_exists(graph: str | Path | None = None) -> None:
-    """Check that a local graph exists; nothing is checked for a remote server.
-
-    Args:
-        graph: as in :func:`open_graph`.
-
-    Raises:
-        UnknownNameError: there is no graph in the folder.
-    """
+    """Check that a local graph exists; nothing is checked for a remote server."""
     place = _folder_or_address(graph)
     if isinstance(place, str) and is_address(place):
         return
@@ -124,24 +112,13 @@ def check_exists(graph: str | Path | None = None) -> None:
 
 
 def is_running(graph: str | Path | None = None) -> bool:
-    """Return True if opening a graph starts no server: it is remote, or the server of its folder is running.
-
-    Args:
-        graph: as in :func:`open_graph`.
-    """
+    """Return True if opening a graph starts no server: it is remote, or the server of its folder is running."""
     place = _folder_or_address(graph)
     return (isinstance(place, str) and is_address(place)) or running(folder_of(place)) is not None
 
 
 def folder_of(graph: str | Path | None = None) -> Folder:
-    """Return the folder of a local graph.
-
-    Args:
-        graph: as in :func:`open_graph`.
-
-    Raises:
-        KgprobeError: it is an address.
-    """
+    """Return the folder of a local graph."""
     place = _folder_or_address(graph)
     if isinstance(place, str):
         if is_address(place):

@@ -21,7 +21,6 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.servers.engine import LEAST_MEMORY, GraphEngine, Launch
 from kgprobe.graph.servers.engines import DEFAULT, ENGINES
-from kgprobe.graph.servers.environment import java_environment
 from kgprobe.graph.servers.folder import Folder, Ports, Server, User, check_inventory, write_inventory
 from kgprobe.graph.servers.processes import (
     LOOPBACK,
@@ -29,6 +28,7 @@ from kgprobe.graph.servers.processes import (
     free_ports,
     is_free,
     is_open,
+    java_environment,
     key_of,
     listens_on,
     terminate,
@@ -72,9 +72,6 @@ class ServerOptions:
         memory: memory in MiB; None for :func:`default_memory`.
         port, http_port: ports; None for those of the last start.
         unfinished: open a graph with an unfinished import, too.
-
-    Raises:
-        ArgumentError: unknown engine, too little memory, or invalid port.
     """
 
     engine: str | None = None
@@ -96,11 +93,7 @@ class ServerOptions:
 
 
 def ensure_server(folder: Folder, options: ServerOptions) -> Server:
-    """Return the folder's server, which is started if necessary; the caller holds the lock.
-
-    Raises:
-        KgprobeError: the engine is not installed, did not create the data, or does not start.
-    """
+    """Return the folder's server, which is started if necessary; the caller holds the lock."""
     engine = options.engine
     name = folder.engine or engine or DEFAULT
     if name not in ENGINES:

@@ -18,9 +18,6 @@ def undisturbed(message: str) -> Iterator[None]:
 
     The first signal is raised again afterwards, unless an exception is being handled that ends the program anyway.
     Nothing changes outside of the main thread, which receives no signals.
-
-    Args:
-        message: printed at the first signal.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

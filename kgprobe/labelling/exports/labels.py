@@ -32,8 +32,6 @@ class FactLabels:
     """Labels of facts.
 
     Attributes:
-        name: name of the table or run.
-        model: spec of the labelled model.
         graph: state of the graph when they were made, see :func:`~kgprobe.graph.state.graph_state`; None if unknown.
         schemes: schemes of classes that the rows can have.
         rows: yields the rows, the same in every call.
@@ -62,9 +60,6 @@ class FactLabels:
         """Return a scheme of classes, and a note if it is not the first one; without a name, the first with a class.
 
         Cost: the rows up to the first one with a class of the scheme.
-
-        Raises:
-            ArgumentError: the labels have no classes of the scheme.
         """
         if scheme is not None and scheme not in self.schemes:
             raise ArgumentError("scheme", f"is {scheme}; {self._schemes_of_run()}.")
@@ -122,9 +117,6 @@ def labels_of_run(graph: Graph, run: str) -> FactLabels:
     """Return the beliefs of a run as labels: of answered facts, and of facts that propagation has reached (predicted).
 
     The predictions are those of the other facts, if the run is in view.
-
-    Raises:
-        UnknownNameError: the graph has no such run.
     """
     properties = find_run(graph, run)
 

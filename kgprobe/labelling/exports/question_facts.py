@@ -23,12 +23,7 @@ class QuestionFacts:
         options: RetrievalOptions,
         on_left_out: OnLeftOut,
     ) -> None:
-        """Read the labels.
-
-        Args:
-            graph: graph of the entities' names; it must stay open.
-            on_left_out: called with what is left out.
-        """
+        """Read the labels."""
         self._graph = graph
         self._facts: dict[str, list[FactToRetrieve]] = defaultdict(list)
         for fact in sorted(facts_to_retrieve(labels, sentences, options, (), on_left_out), key=surest_first):

@@ -141,12 +141,6 @@ def facts_to_retrieve(
     With entities, those around them, the surest unknown first: by the upper end of the interval of ``known``, then by
     ``known``. Without, all in the order of the labels.
 
-    Args:
-        on_left_out: called at the end.
-
-    Raises:
-        ArgumentError: the labels have no such class, or no fact of the classes to take.
-
     Cost: one pass over the labels; two for two steps, and another if no fact is selected. Memory: the facts around the
         entities.
     """

@@ -9,15 +9,17 @@ One of the properties is a digest of the others: properties without their digest
 
 import hashlib
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.progress import OnProgress, no_progress
@@ -27,12 +29,138 @@ from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.base.temporary import temporary_folder
 from kgprobe.graph.client import Graph
 from kgprobe.graph.located_facts import Change, Element, LocatedFacts, LocatesFacts, elements_with, write_properties
-from kgprobe.labelling.exports.label_index import AMBIGUOUS, NOT_LABELLED, LabelIndex
 from kgprobe.labelling.exports.labels import FactLabels
+from kgprobe.labelling.table import ASKED, BELIEFS, PREDICTED, SCHEMES, LabelledFact
 from kgprobe.results.result import Listing, Result
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Positions = NDArray[np.int64]
+
+# In place of a position: no label, or several.
+NOT_LABELLED, AMBIGUOUS = -1, -2
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Digests of keys, sorted, with the position of each."""
+
+    digests: NDArray[np.uint64]
+    order: Positions
+
+    @classmethod
+    def of(cls, digests: "array[int]") -> "_Keys":
+        values = np.array(digests, dtype=np.uint64)
+        order = np.argsort(values, kind="stable")
+        return cls(values[order], order)
+
+    def find(self, digests: Iterable[int]) -> Positions:
+        """Return the position of each digest; ``NOT_LABELLED`` or ``AMBIGUOUS`` in place of one."""
+        keys = np.fromiter(digests, dtype=np.uint64)
+        first = np.searchsorted(self.digests, keys, side="left")
+        count = np.searchsorted(self.digests, keys, side="right") - first
+        positions = np.full(len(keys), NOT_LABELLED, dtype=np.int64)
+        positions[count == 1] = self.order[first[count == 1]]
+        positions[count > 1] = AMBIGUOUS
+        return positions
+
+    def all_of(self, digest: int) -> Positions:
+        """Return all positions of a digest."""
+        key = np.uint64(digest)
+        first = np.searchsorted(self.digests, key, side="left")
+        return self.order[first : np.searchsorted(self.digests, key, side="right")]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelIndex:
+    """Labels in memory by position, in the order of the rows: about 70 bytes for each.
+
+    Attributes:
+        known, low, high: probability that the model knows the fact, with its interval; shape (facts,).
+        relations: number of the relation in ``relation_names``; shape (facts,).
+        relation_names: id and name of each relation.
+        example: ids of subject, relation and object of the first row; None without rows.
+    """
+
+    known: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    relations: NDArray[np.int64]
+    relation_names: Sequence[tuple[str, str]]
+    example: tuple[str, str, str] | None
+    _classes: NDArray[np.int8]
+    _beliefs: NDArray[np.int8]
+    _asked: NDArray[np.int8]
+    _scheme: tuple[str, ...]
+    _facts: _Keys
+    _triples: _Keys
+
+    @classmethod
+    def of(cls, rows: Iterable[LabelledFact], scheme: str) -> "LabelIndex":
+        """Read labels."""
+        names = SCHEMES[scheme]
+        facts, triples, relations = array("Q"), array("Q"), array("q")
+        known, low, high = array("d"), array("d"), array("d")
+        classes, beliefs, bases = array("b"), array("b"), array("b")
+        numbers: dict[tuple[str, str], int] = {}
+        example = None
+        for row in rows:
+            triple = row.subject, row.relation, row.object
+            example = example or triple
+            facts.append(_key_digest(row.subject, row.fact))
+            triples.append(_key_digest(*triple))
+            relations.append(numbers.setdefault((row.relation, row.relation_name), len(numbers)))
+            known.append(row.known)
+            low.append(row.known_low)
+            high.append(row.known_high)
+            label = getattr(row, scheme)
+            classes.append(-1 if label is None else names.index(label))
+            beliefs.append(BELIEFS.index(row.belief))
+            bases.append(row.basis == ASKED)
+        return cls(
+            known=np.array(known, dtype=np.float64),
+            low=np.array(low, dtype=np.float64),
+            high=np.array(high, dtype=np.float64),
+            relations=np.array(relations, dtype=np.int64),
+            relation_names=list(numbers),
+            example=example,
+            _classes=np.array(classes, dtype=np.int8),
+            _beliefs=np.array(beliefs, dtype=np.int8),
+            _asked=np.array(bases, dtype=np.int8),
+            _scheme=names,
+            _facts=_Keys.of(facts),
+            _triples=_Keys.of(triples),
+        )
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def find(self, facts: Sequence[Fact]) -> tuple[Positions, Positions]:
+        """Return the positions of facts by their ids, and by subject, relation and object."""
+        by_id = self._facts.find(_key_digest(fact.subject, fact.id) for fact in facts)
+        by_triple = self._triples.find(_key_digest(fact.subject, fact.relation, fact.object) for fact in facts)
+        return by_id, by_triple
+
+    def all_of_triple(self, fact: Fact) -> Positions:
+        """Return the positions of all labels of a fact's subject, relation and object."""
+        return self._triples.all_of(_key_digest(fact.subject, fact.relation, fact.object))
+
+    def class_of(self, position: int) -> str | None:
+        """Return the class of a label."""
+        number = int(self._classes[position])
+        return None if number < 0 else self._scheme[number]
+
+    def belief_of(self, position: int) -> str:
+        """Return the belief of a label."""
+        return str(BELIEFS[int(self._beliefs[position])])
+
+    def basis_of(self, position: int) -> str:
+        """Return the basis of a label."""
+        return ASKED if self._asked[position] else PREDICTED
+
+
+def _key_digest(*ids: str) -> int:
+    digest = hashlib.blake2b("\0".join(ids).encode(errors="replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
 
 # Names of the properties, after the prefix. The last is the digest of the others.
 NAMES = ("known", "low", "high", "class", "belief", "basis", "run", "model", "digest")
@@ -122,9 +250,6 @@ def property_names(prefix: str = PREFIX) -> list[str]:
 
     >>> property_names("kgprobe_")[:3]
     ['kgprobe_known', 'kgprobe_low', 'kgprobe_high']
-
-    Raises:
-        ArgumentError: the prefix is not the beginning of a property's name.
     """
     if not _PREFIX.fullmatch(prefix):
         raise ArgumentError("prefix", f"is {prefix!r}; a letter or _ is expected, then letters, digits and _.")
@@ -141,12 +266,7 @@ def write_labels(
     on_matched: OnProgress = no_progress,
     on_written: OnProgress = no_progress,
 ) -> WriteBack:
-    """Write labels onto the relationships of a user's graph; see :func:`kgprobe.write_back`.
-
-    Args:
-        on_matched: called with the number of relationships and nodes that were read, and of all.
-        on_written: called with the number of written ones, and of all.
-    """
+    """Write labels onto the relationships of a user's graph; see :func:`kgprobe.write_back`."""
     scheme, note = labels.choose_scheme(scheme)
     values = _Values(LabelIndex.of(labels.rows(), scheme), labels, prefix)
     with temporary_folder("write-back") as folder:

@@ -45,7 +45,6 @@ class Scored:
     """Facts of a graph with human scores.
 
     Attributes:
-        scores: their scores, shape (facts,).
         missing: messages on scores of facts that the graph lacks.
         repeated: number of further scores of a fact.
     """
@@ -60,9 +59,6 @@ def read_human_scores(scores: str | Path | Sequence[Mapping[str, Any]]) -> list[
     """Return human scores from a list of objects with subject, relation, object and human_score, or from a file.
 
     The file is JSON, or a table with a header, which determines the delimiter: comma, tab or semicolon.
-
-    Raises:
-        KgprobeError: the file cannot be read, or an entry has another form; the message names it.
     """
     where = scores if isinstance(scores, (str, Path)) else "`scores`"
     try:
@@ -148,11 +144,7 @@ class Pairs:
 
 
 def read_pairs(graph: Graph, table: Path) -> Pairs:
-    """Return the pairs of a table whose fact is in the graph. Cost: a walk from each subject.
-
-    Raises:
-        KgprobeError: the table is unreadable, or has no correction about a fact of the graph.
-    """
+    """Return the pairs of a table whose fact is in the graph. Cost: a walk from each subject."""
     verbalizations, damaged = read_verbalizations(table)
     pairs, unpaired = pair_up(verbalizations)
     triples = [(pair.verbalization.subject, pair.verbalization.relation, pair.verbalization.object) for pair in pairs]

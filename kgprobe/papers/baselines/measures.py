@@ -54,13 +54,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Measures of a study.
-
-    Attributes:
-        names: names of the measures.
-        tools: models and settings of the measures.
-        config: all settings.
-    """
+    """Measures of a study."""
 
     model: str
     names: Sequence[str]
@@ -87,7 +81,8 @@ class Measures:
             for first in range(0, len(items), _FACTS_AT_ONCE):
                 part = compute(items[first : first + _FACTS_AT_ONCE])
                 parts.append(part.values)
-                prefixes.append(_lengthened(part.by_sentences, sentences))
+                lengthened: Floats = part.by_sentences[np.minimum(np.arange(sentences), len(part.by_sentences) - 1)]
+                prefixes.append(lengthened)
                 for place, reason in part.reasons.items():
                     reasons[first + place] = reason
                 on_facts(len(part.values))
@@ -105,12 +100,7 @@ def open_measures(
     models: Models,
     callbacks: Callbacks,
 ) -> Measures:
-    """Return the requested measures, with their models open.
-
-    Raises:
-        UnknownNameError: no such model.
-        ArgumentError: there is no number of beams, or a measure needs an encoder or a grader that is missing.
-    """
+    """Return the requested measures, with their models open."""
     if not options.beams:
         raise ArgumentError("beams", "is empty; expected at least one number.")
     probed = models.open(model)
@@ -221,9 +211,3 @@ def _prefix_means(values: Floats, count: int) -> Floats:
     means = np.cumsum(values, axis=0) / numbers[:, None]
     prefixes: Floats = means[np.minimum(np.arange(count), len(values) - 1)]
     return prefixes
-
-
-def _lengthened(by_sentences: Floats, count: int) -> Floats:
-    """Return values over the first m sentences, for m up to ``count``, repeating the last."""
-    lengthened: Floats = by_sentences[np.minimum(np.arange(count), len(by_sentences) - 1)]
-    return lengthened

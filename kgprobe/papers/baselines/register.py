@@ -37,7 +37,6 @@ class Tools:
     """Resources and settings of the measures of knowledge.
 
     Attributes:
-        scorer: the model under test.
         as_of: reference date, ``yyyymmdd``; objects that are true at it are not used as distractors.
         beams: numbers of beams, ascending.
         counts: the n of Min@n, Avg@n and precision@n, ascending.

@@ -246,11 +246,7 @@ def _calibration_verdict(table: Sequence[Mapping[str, Any]], folds: int) -> str:
 
 
 def best_configurations(calibration: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the best configuration of each fold by measure, from the folder or the file of a calibration study.
-
-    Raises:
-        ArgumentError: it is not one.
-    """
+    """Return the best configuration of each fold by measure, from the folder or the file of a calibration study."""
     path = calibration / WHOLE if calibration.is_dir() else calibration
     try:
         stored = msgspec.json.decode(path.read_bytes(), type=_StoredCalibration)
@@ -312,12 +308,8 @@ def robustness_study(
     """Compute τ of every measure in every configuration; table and plot have the best, or the largest, ones.
 
     Args:
-        left_out: reasons of missing pairs, one message each.
         best: configurations by measure, one for each fold of a calibration: τ is the mean over them, as in the paper's
             Table 4. None shows the largest configurations.
-
-    Raises:
-        ArgumentError: a best configuration was not computed.
     """
     data: list[dict[str, Any]] = []
     shown: list[dict[str, Any]] = []
@@ -380,11 +372,7 @@ def _robustness_row(name: str, compared: Compared, columns: Sequence[int], seed:
 
 
 def _column(name: str, configurations: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> int:
-    """Return the place of a configuration.
-
-    Raises:
-        ArgumentError: it was not computed.
-    """
+    """Return the place of a configuration."""
     if options not in configurations:
         raise ArgumentError(
             "calibration",

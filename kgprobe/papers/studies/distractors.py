@@ -51,9 +51,6 @@ def strategies_study(measured: Mapping[str, Measured], model: str, config: Mappi
 
     Args:
         measured: measures by strategy, over the same facts, with the same greatest n.
-
-    Raises:
-        KgprobeError: no fact was asked with all of the strategies.
     """
     common = common_facts(list(measured.values()))
     values = {strategy: values_of(by_fact, common, "min") for strategy, by_fact in measured.items()}
@@ -169,9 +166,6 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
 
     Stability is Kendall's τ, over facts, between the measure at n and at the greatest n: near 1, more distractors do
     not change the order.
-
-    Raises:
-        KgprobeError: no fact could be asked.
     """
     if not measured.facts:
         raise KgprobeError("No fact could be asked; `kgprobe probe distractors` prints the reasons.")
@@ -220,9 +214,6 @@ def sentences_study(
 
     Args:
         outcomes: of a measurement with all sentences.
-
-    Raises:
-        KgprobeError: all facts have fewer than two sentences.
     """
     by_sentence = []
     for _, evidence in answered(outcomes, DistractorEvidence):
@@ -291,9 +282,6 @@ def sizes_study(
 
     Args:
         measured: the measure of each model; at least two models, of different sizes.
-
-    Raises:
-        KgprobeError: the models share no facts, or there are fewer than two sizes.
     """
     if len(set(parameters.values())) < 2:
         raise KgprobeError("`models` are all of one size: to compare sizes, two are needed.")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.store import Outcomes
 from kgprobe.base.errors import KgprobeError
 from kgprobe.papers.studies.paired import against_first, compare_with_first
 from kgprobe.papers.studies.study import Study
@@ -20,7 +21,6 @@ from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome, answered
 from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot, line_of
-from kgprobe.running.store import Outcomes
 from kgprobe.stats.proportions import CONFIDENCE, share
 
 Floats = NDArray[np.float64]
@@ -42,9 +42,6 @@ def example_counts_study(
 
     Args:
         draws: outcomes of the same facts, by number of examples and seed.
-
-    Raises:
-        KgprobeError: no fact was asked with every number of examples.
     """
     counts, seeds = (sorted(set(numbers)) for numbers in zip(*draws, strict=True))
     answers = {draw: _answers(outcomes) for draw, outcomes in draws.items()}
@@ -171,9 +168,6 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
 
     Args:
         outcomes: by way; at least two ways.
-
-    Raises:
-        KgprobeError: no fact was asked in all ways.
     """
     evidences = {way: _answers(of_way) for way, of_way in outcomes.items()}
     common = sorted(set.intersection(*map(set, evidences.values())))

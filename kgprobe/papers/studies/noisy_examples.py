@@ -56,9 +56,6 @@ def noisy_examples_study(
 
     Args:
         relations: relations of the sequences, which take turns; those with too few facts are left out.
-
-    Raises:
-        KgprobeError: no sequence could be asked, or a callback stopped the study.
     """
     scorer = model.scorer()
     drawn, length = draw_fitting(graph, relations, options.length, seed, as_of, scorer)

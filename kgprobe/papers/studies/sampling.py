@@ -31,9 +31,6 @@ def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: C
 
     Args:
         truth: at least two repetitions.
-
-    Raises:
-        KgprobeError: a callback stopped it.
     """
     references = truth.references
     facts = len(references[0].theta)

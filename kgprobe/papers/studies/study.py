@@ -75,11 +75,7 @@ class Study(StoredResult):
         return {**StoredResult.to_dict(self), "tables": tables}
 
     def save(self, missing: Sequence[str] = ()) -> "Study":
-        """Write the files, replacing those of the same configuration; return the study with messages on missing facts.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
+        """Write the files, replacing those of the same configuration; return the study with messages on these facts."""
         self.write_files(self.folder)
         return replace(self, missing=missing)
 

@@ -41,9 +41,6 @@ def templates_study(
     Args:
         outcomes: of the same facts, by kind (``SENTENCES``, ``QUESTIONS``) and origin (``hand``, ``generic``).
         distractors: n, of Min@n and Avg@n.
-
-    Raises:
-        KgprobeError: no fact was asked by all templates of a kind.
     """
     answers: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind, _ in outcomes}
     for (kind, origin), of_origin in outcomes.items():
@@ -66,7 +63,11 @@ def templates_study(
         rows += new
         data += _data(kind, common, values, outcomes)
         verdicts.append(f"{new[0]['kind'].capitalize()}: {against_first(new, 'templates', 'known')}")
-        plots.append(_plot(kind, new))
+        categories = [
+            Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in new
+        ]
+        whiskers = f"share of known facts; whiskers: {CONFIDENCE:.0%} interval"
+        plots.append(CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0)))
         facts = len(set().union(*by_way.values()))
         notes.append(f"{kind}: {len(common):,} of {facts:,} facts were asked by all templates, and count.")
     notes += [
@@ -111,12 +112,6 @@ def _data(
         for fact, value in zip(facts, of_way.tolist(), strict=True):
             rows.append({"kind": kind, "templates": way, "relation": relations[fact], "fact": fact, "value": value})
     return rows
-
-
-def _plot(kind: str, rows: Sequence[Mapping[str, Any]]) -> CategoryPlot:
-    categories = [Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in rows]
-    whiskers = f"share of known facts; whiskers: {CONFIDENCE:.0%} interval"
-    return CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0))
 
 
 def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[str, dict[str, float]]:

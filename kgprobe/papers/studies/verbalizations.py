@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.tables import Table
@@ -61,11 +60,7 @@ def annotations_of(verbalizations: Sequence[Verbalization], context: str | None 
 
 
 def verbalizations_study(annotators: Mapping[str, Annotations], config: Mapping[str, Any]) -> Study:
-    """Compute the rates of errors for each annotator, and the agreement of several.
-
-    Raises:
-        KgprobeError: nothing is annotated.
-    """
+    """Compute the rates of errors for each annotator, and the agreement of several."""
     empty = [name for name, annotations in annotators.items() if not annotations.errors]
     if empty:
         raise KgprobeError(
@@ -145,8 +140,11 @@ def _agreement(annotators: Mapping[str, Annotations], kinds: Sequence[str]) -> T
         labels = [_label(kind, errors) for errors in chain.from_iterable(everything)]
         table = np.array(labels, dtype=np.int64).reshape(len(shared), len(annotators))
         row: dict[str, Any] = {"error": kind, "sentences": len(shared)}
-        row["all agree"] = json_number(_share_agreed(table))
-        rows.append(row | {"κ": json_number(_kappa(table))})
+        row["all agree"] = json_number(float((table == table[:, :1]).all(axis=1).mean()) if len(table) else np.nan)
+        rows.append(
+            row
+            | {"κ": json_number(cohen_kappa(table[:, 0], table[:, 1]) if table.shape[1] == 2 else fleiss_kappa(table))}
+        )
     note = "κ is undefined where all annotators give all sentences the same label."
     return Table("agreement", title, rows, [note])
 
@@ -156,15 +154,6 @@ def _label(kind: str, errors: frozenset[str]) -> int:
     if kind == _CATEGORY:
         return _CATEGORIES.index(category_of(errors))
     return int(not errors) if kind == FREE else int(kind in errors)
-
-
-def _share_agreed(labels: NDArray[np.int64]) -> float:
-    return float((labels == labels[:, :1]).all(axis=1).mean()) if len(labels) else np.nan
-
-
-def _kappa(labels: NDArray[np.int64]) -> float:
-    """Return κ of labels, shape (sentences, annotators)."""
-    return cohen_kappa(labels[:, 0], labels[:, 1]) if labels.shape[1] == 2 else fleiss_kappa(labels)
 
 
 def _plot(rows: Sequence[Mapping[str, Any]], annotators: int) -> CategoryPlot:

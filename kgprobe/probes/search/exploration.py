@@ -60,8 +60,6 @@ class Exploration:
         """Start at the prompt.
 
         Args:
-            context: tokens of the prompt, at least one.
-            tries: tries of the names, at least one.
             limit: maximum tokens of the model; entities with a longer name are refused.
         """
         self.tries = tries
@@ -282,11 +280,6 @@ class Exploration:
 
     def trees(self, prompt: int, end: int, exactly: bool) -> Iterator[tuple[Tree, Integers]]:
         """Yield the queries since the last :meth:`learn` as trees for the model.
-
-        Args:
-            prompt: number of the prompt, stored in the trees.
-            end: id of the token that ends a name.
-            exactly: True for queries of exact values, False for those of bounds.
 
         Yields:
             Trees, each with the places of its edges in the values for :meth:`learn`.

@@ -315,8 +315,6 @@ def build_label_trie(
     Cost: tokenizing the names; at most some 200 bytes of memory per name, none for their texts.
 
     Args:
-        path: file in an existing folder.
-        key: identification, stored in the file.
         tokenizer: the model's tokenizer; its special tokens, truncation and padding are switched off.
         names: number of each entity, with its names in the form that follows a prompt.
     """

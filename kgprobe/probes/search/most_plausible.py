@@ -53,7 +53,6 @@ class MostPlausible:
         certified: number of the first entities that are proved to be the most plausible of all, in order within
             ``TOLERANCE``.
         bound: upper bound of log Pl of all others; -inf if there is none left.
-        evaluated: number of evaluated prefixes.
     """
 
     numbers: Integers
@@ -80,14 +79,7 @@ def find(
 
     Args:
         scorer: its EOS token ends each name.
-        explorations: one new exploration per prompt.
-        searches: one search per prompt, on its exploration.
-        count: maximum entities per prompt.
         admit: given entities of some prompts, returns the admitted ones of each.
-        progress: called with the number of searches that have ended since the last call.
-
-    Raises:
-        KgprobeError: The model's probabilities are not numbers.
     """
     end = scorer.end_token()
     edges = scorer.growing()
@@ -182,8 +174,6 @@ def best_first(exploration: Exploration, count: int, max_prefixes: int) -> Searc
     """Search the ``count`` most plausible entities exactly, with a limited number of prefixes.
 
     Args:
-        exploration: a new exploration.
-        count: maximum entities.
         max_prefixes: maximum evaluated prefixes, apart from those that complete the names of the result.
 
     Returns:

@@ -41,7 +41,6 @@ class Retrieved(Rivals):
 
     Attributes:
         bound: upper bound of log Pl of all others; -inf if there are none, None without proof.
-        expanded: number of evaluated prefixes.
     """
 
     log_plausibilities: Sequence[float] = field(default_factory=list)
@@ -107,10 +106,6 @@ class OptimalDistractors:
 
         Args:
             questions: facts of the graph with a sentence each; a fact can occur several times.
-            count: maximum distractors per sentence.
-
-        Raises:
-            KgprobeError: The model has no EOS token, or its probabilities are not numbers.
 
         Cost: apart from new tries, beam search evaluates some ``count`` prefixes per token of depth, exact search up
         to ``max_prefixes``.
@@ -128,7 +123,8 @@ class OptimalDistractors:
             prepared = []
             for fact, cloze in questions[begin : begin + _AT_ONCE]:
                 id_ = fact.key.fact
-                former = self._rule(cloze)
+                present = self._as_of is not None and speaks_of_today(cloze.template)
+                former = former_objects(self._former, self._as_of or 0, present)
                 prepared.append(self._prepare(fact.key, former, cloze, pools[id_], candidates[id_, former]))
             searched = [question for question in prepared if isinstance(question, _Question)]
             counter(len(prepared) - len(searched))
@@ -152,10 +148,6 @@ class OptimalDistractors:
             questions += [(fact, cloze) for cloze in clozes]
         retrieved = iter(self.retrieve(questions, count))
         return [list(islice(retrieved, len(clozes))) for _, clozes in asked]
-
-    def _rule(self, cloze: Cloze) -> FormerObjects:
-        present = self._as_of is not None and speaks_of_today(cloze.template)
-        return former_objects(self._former, self._as_of or 0, present)
 
     def _pools(self, keys: Sequence[FactKey]) -> dict[str, list[NameSet]]:
         """Return the name sets that contain the candidates of each fact."""

@@ -48,9 +48,6 @@ def log_plausibilities(
     Returns:
         For each sentence, natural logarithms of shape (candidates,), -inf for an entity without a name; and the reason
         for each candidate without a value.
-
-    Raises:
-        KgprobeError: The model has no EOS token.
     """
     continuations: list[list[str]] = []
     owners: list[Integers] = []

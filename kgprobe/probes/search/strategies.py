@@ -123,10 +123,6 @@ def make_strategy(name: str, context: StrategyContext, given: object = None) -> 
     Args:
         given: object with values for the strategy's own options, such as the options of a probe; missing ones have
             their default.
-
-    Raises:
-        UnknownNameError: The name is unknown.
-        ArgumentError: The strategy needs a model.
     """
     kind = STRATEGIES.get(name)
     if kind.asks_model and context.scorer is None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kgprobe.graph.servers.environment import java_environment, maven_environment
+from kgprobe.graph.servers.processes import java_environment, maven_environment
 
 
 def test_programs_get_what_they_need(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ import pytest
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.base.records import Fact
 from kgprobe.graph.client import Graph
-from kgprobe.labelling.exports.label_index import AMBIGUOUS, NOT_LABELLED, LabelIndex
 from kgprobe.labelling.exports.labels import labels_of_run, labels_of_table
 from kgprobe.labelling.exports.retrieval import facts_to_retrieve
 from kgprobe.labelling.exports.retrieval_options import RetrievalOptions
+from kgprobe.labelling.exports.write_back import AMBIGUOUS, NOT_LABELLED, LabelIndex
 from kgprobe.labelling.table import write_label_table
 from tests.graph.query_world import build_world
 from tests.labelling.test_table import CHAD, CONFIG, FRANCE

@@ -1,7 +1,7 @@
 """Facts to retrieve: those that a definition selects, in its order, in three formats."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,7 @@ from kgprobe.labelling.exports.retrieval_options import FORMATS
 from kgprobe.labelling.table import LabelledFact, LabelTable, write_label_table
 from tests.cli.inprocess import run
 from tests.graph.servers.shared import environment_of, wipe
-from tests.labelling.exports.own_graphs import CONFIG, labelled, rows, with_varied_labels
-
-
-@pytest.fixture(scope="module")
-def example(example_endpoint: Endpoint) -> Iterator[Graph]:
-    with Graph(example_endpoint) as graph:
-        yield graph
-
-
-@pytest.fixture(scope="module")
-def table(example: Graph, tmp_path_factory: pytest.TempPathFactory) -> LabelTable:
-    facts = with_varied_labels(labelled(example))
-    return write_label_table(tmp_path_factory.mktemp("labels") / "example", CONFIG, facts)
+from tests.labelling.exports.own_graphs import CONFIG, labelled, rows
 
 
 def found(graph: Graph, table: LabelTable, entities: Sequence[str] = (), **options: Any) -> list[FactToRetrieve]:

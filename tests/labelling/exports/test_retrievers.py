@@ -1,30 +1,14 @@
 """Retrievers of LangChain and neo4j-graphrag: only unknown facts about the entities of a question."""
 
-from collections.abc import Iterator
-
 import pytest
 
 import kgprobe
 from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.names import entities_in_text
-from kgprobe.labelling.table import LabelTable, write_label_table
-from tests.labelling.exports.own_graphs import CONFIG, labelled, with_varied_labels
+from kgprobe.labelling.table import LabelTable
 
 QUESTION = "Which countries border france, and what is the capital of the Czech Republic?"
-
-
-@pytest.fixture(scope="module")
-def example(example_endpoint: Endpoint) -> Iterator[Graph]:
-    with Graph(example_endpoint) as graph:
-        yield graph
-
-
-@pytest.fixture(scope="module")
-def table(example: Graph, tmp_path_factory: pytest.TempPathFactory) -> LabelTable:
-    facts = with_varied_labels(labelled(example))
-    return write_label_table(tmp_path_factory.mktemp("labels") / "example", CONFIG, facts)
 
 
 def expected(table: LabelTable, limit: int) -> list[str]:

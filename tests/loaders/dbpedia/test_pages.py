@@ -46,13 +46,6 @@ def test_ids_resolve_as_they_do_by_a_dictionary(
         assert pages.resolve(asked) == [naive(pairs, id_) for id_ in asked]
 
 
-def test_long_chains_are_followed_to_their_end(tmp_path: Path) -> None:
-    chain = [f"dbr:{number}" for number in range(3000)]
-    pages, told = pages_of(tmp_path / "pages", list(zip(chain[1:], chain[:-1], strict=True)))
-    assert pages.resolve(chain) == ["dbr:0"] * 3000
-    assert told == []
-
-
 def test_circles_and_second_targets_are_told_with_their_place(tmp_path: Path) -> None:
     pairs = [("dbr:A", "dbr:B"), ("dbr:B", "dbr:A"), ("dbr:C", "dbr:A"), ("dbr:D", "dbr:E"), ("dbr:D", "dbr:F")]
     pages, told = pages_of(tmp_path / "pages", pairs)
@@ -63,16 +56,3 @@ def test_circles_and_second_targets_are_told_with_their_place(tmp_path: Path) ->
         ("0:3", "dbr:C redirects to dbr:A, and that leads in a circle; it stands for itself"),
     ]
     assert pages.resolve(["dbr:A", "dbr:C", "dbr:D"]) == ["dbr:A", "dbr:C", "dbr:E"]
-
-
-def test_what_redirects_to_a_disambiguation_is_no_thing(tmp_path: Path) -> None:
-    pairs = [("dbr:Mercury", NOTHING), ("dbr:Mercury", NOTHING), ("dbr:Merkur", "dbr:Mercury")]
-    pages, told = pages_of(tmp_path / "pages", pairs)
-    assert pages.resolve(["dbr:Mercury", "dbr:Merkur", "dbr:Venus"]) == [None, None, "dbr:Venus"]
-    assert told == []
-
-
-def test_without_pages_everything_stands_for_itself(tmp_path: Path) -> None:
-    pages, _ = pages_of(tmp_path / "pages", [])
-    assert pages.resolve(["dbr:A"]) == ["dbr:A"]
-    assert pages.resolve([]) == []

@@ -44,11 +44,6 @@ def test_bad_line_costs_no_other(tmp_path: Path) -> None:
         assert seen[1][1].startswith(reason), seen[1][1]
 
 
-def test_comments_and_empty_lines_count_as_lines_only(tmp_path: Path) -> None:
-    content = "# started\n\n" + triple("a") + "\n   \n" + triple("b") + "\n# completed"
-    assert read(tmp_path / "facts.ttl", content) == [(3, "a"), (5, "b")]
-
-
 @given(st.lists(st.sampled_from(["good", "bad", "comment", "bytes"]), max_size=40))
 def test_every_line_is_told_apart_whatever_its_neighbours_are(
     tmp_path_factory: pytest.TempPathFactory, kinds: list[str]

@@ -8,7 +8,7 @@ import torch
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.papers.baselines.karr_authors import (
+from kgprobe.papers.baselines.karr import (
     UNTAKEN,
     AuthorsCase,
     AuthorsContrasts,

@@ -10,7 +10,7 @@ from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.papers.baselines.items import BaselineItem
-from kgprobe.papers.baselines.karr_sentences import Contrasts, draw_contrasts, karr
+from kgprobe.papers.baselines.karr import Contrasts, draw_contrasts, karr
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.corrections import WrittenCloze
 from kgprobe.verbalize.sentences import Cloze

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from kgprobe.answers.store import encode_line
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Unanswered
@@ -11,7 +12,6 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.probes.questions.items import QuestionItems
 from kgprobe.probes.questions.probe import QuestionProbe
-from kgprobe.running.store import encode_line
 from tests.probes.questions.answering import Answering
 from tests.probes.questions.test_items import AS_OF, FACTS, HERE, IN_PLACE, MEMBER, PAST, PLACES, TOWNS, key
 from tests.written_source import WrittenSource

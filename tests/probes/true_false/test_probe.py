@@ -1,11 +1,11 @@
 """Labels: what becomes of several answers to each statement, and how a real model is asked for them."""
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 import pytest
 
+from kgprobe.answers.store import FILE, OutcomeStore, read_outcomes
 from kgprobe.base.errors import ArgumentError
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
@@ -21,10 +21,10 @@ from kgprobe.probes.true_false.probe import TrueFalseProbe
 from kgprobe.results.about import About
 from kgprobe.results.comparison import compare_models
 from kgprobe.results.finding_page import finding_lead
-from kgprobe.running.shared_facts import read_answers
-from kgprobe.running.store import FILE, OutcomeStore, read_outcomes
+from kgprobe.running.shared_facts import answered_facts
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import tiny_scorer
+from tests.results.answered import answers_of_outcomes
 from tests.results.found import find_in_outcomes
 from tests.written_source import WrittenSource
 
@@ -143,7 +143,7 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
-        read_answers(name, name, "true-false", None, its, attrgetter("values"), leads="correct")
+        answered_facts(name, name, "true-false", None, answers_of_outcomes("true-false", its), leads="correct")
         for name, its in (("yes-sayer", outcomes), ("honest", list(honest.values())))
     ]
     told = compare_models(sides, {}).summary()

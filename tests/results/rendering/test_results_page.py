@@ -25,7 +25,6 @@ from kgprobe.results.finding_page import (
     write_results_page,
 )
 from kgprobe.results.graph_rates import GraphRates
-from kgprobe.running.collected import Ask
 from tests.chromium import chromium, looking_at
 
 if TYPE_CHECKING:
@@ -54,18 +53,21 @@ def asked_facts(right: Any) -> pd.DataFrame:
         for relation in RELATIONS:
             wins = bool(right(relation, place))
             known = 0.8 if wins else 0.1
-            ask = Ask(
-                f"{relation} of {place}",
-                f"right {place}",
-                None if wins else f"wrong {place}",
-                7e-24,
-                [("other", 7e-24)],
-            )
+            ask = {
+                "question": f"{relation} of {place}",
+                "answer": f"right {place}",
+                "prediction": None if wins else f"wrong {place}",
+                "probability": 7e-24,
+                "names": [("other", 7e-24)],
+                "text": None,
+                "former": None,
+                "prompt": "",
+            }
             counts = {"right": int(wins), "wrong": int(not wins), "refused": 0, "off_format": 0, "guessed": 0.1}
             belief = {"known": known, "known_low": known - 0.1, "known_high": known + 0.1, "theta": 1 - known}
             word = {"belief": "surely known" if wins else "surely unknown", "popularity": None, "year": None}
             names = {"fact": f"{relation} {place}", "relation": relation, "relation_label": relation}
-            rows.append(names | ends(relation, place) | counts | belief | word | ask._asdict())
+            rows.append(names | ends(relation, place) | counts | belief | word | ask)
     facts = pd.DataFrame(rows, columns=[*FACT_COLUMNS, *ASK_COLUMNS])
     columns = list(ASK_COLUMNS)
     facts[columns] = pd.DataFrame([[row[name] for name in columns] for row in rows], columns=columns, dtype=object)

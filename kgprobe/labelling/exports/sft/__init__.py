@@ -1,7 +1,7 @@
 """Training sets for supervised fine-tuning (SFT), from a label table.
 
 docs/guides/teaching.md. :mod:`.groups` chooses the facts, :mod:`.wordings` words them, :mod:`.division` holds some out,
-:mod:`.mixing` adds known facts and weights, :mod:`.files` writes everything, :mod:`.making` runs these steps.
+:mod:`.making` runs these steps, and adds known facts and weights; :mod:`.files` writes everything.
 """
 
 from dataclasses import dataclass

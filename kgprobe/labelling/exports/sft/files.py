@@ -6,6 +6,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,7 @@ HELD_OUT = "held out by {}"
 
 
 class RoleCounts(msgspec.Struct, frozen=True):
-    """Facts and examples of one purpose or unit of held-out facts.
-
-    Attributes:
-        classes: number of facts by class.
-    """
+    """Facts and examples of one purpose or unit of held-out facts."""
 
     facts: int
     examples: int
@@ -107,12 +104,7 @@ def read_manifest(folder: str | Path) -> Manifest:
 
 
 def check_folder(folder: Path, settings: Mapping[str, Any]) -> None:
-    """Raise ArgumentError if a folder has other files, or a training set of other settings.
-
-    Raises:
-        ArgumentError: it has.
-        KgprobeError: its manifest is damaged.
-    """
+    """Raise ArgumentError if a folder has other files, or a training set of other settings."""
     if (folder / MANIFEST).exists():
         changes = differences(read_manifest(folder).settings(), settings)
         if changes:
@@ -133,36 +125,21 @@ def write_training_set(
     """Write all files, and return the manifest with their digests. The same content gives the same bytes.
 
     A new folder appears with all files. In that of an equal training set, each file is replaced by an equal one.
-
-    Raises:
-        KgprobeError: a file cannot be written.
     """
-    if (folder / MANIFEST).exists():
-        return _write_files(folder, manifest, train, test, roles)
-    target = folder.absolute()
-    make_folder(target.parent)
-    with appearing(target) as unfinished:
-        return _write_files(unfinished, manifest, train, test, roles)
-
-
-def _write_files(
-    folder: Path,
-    manifest: Manifest,
-    train: Sequence[Mapping[str, Any]],
-    test: Sequence[Mapping[str, Any]],
-    roles: Iterable[FactRole],
-) -> Manifest:
     chat = manifest.options["format"] == CHAT
     splits = {"train": TRAIN, "test": TEST} if test else {"train": TRAIN}
-    _write_lines(folder / TRAIN, train)
-    if test:
-        _write_lines(folder / TEST, test)
-    write_roles(folder / ROLES, roles)
-    _write(folder / DATASET_INFO, json.dumps(_dataset_info(splits, chat), indent=2) + "\n")
-    _write(folder / AXOLOTL, _axolotl(chat, bool(test)))
-    names = sorted([*splits.values(), ROLES, DATASET_INFO, AXOLOTL])
-    complete = msgspec.structs.replace(manifest, files={name: _digest(folder / name) for name in names})
-    _write(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(complete, order="deterministic")).decode() + "\n")
+    make_folder(folder.absolute().parent)
+    with nullcontext(folder) if (folder / MANIFEST).exists() else appearing(folder.absolute()) as out:
+        _write_lines(out / TRAIN, train)
+        if test:
+            _write_lines(out / TEST, test)
+        write_roles(out / ROLES, roles)
+        _write(out / DATASET_INFO, json.dumps(_dataset_info(splits, chat), indent=2) + "\n")
+        _write(out / AXOLOTL, _axolotl(chat, bool(test)))
+        names = sorted([*splits.values(), ROLES, DATASET_INFO, AXOLOTL])
+        complete = msgspec.structs.replace(manifest, files={name: _digest(out / name) for name in names})
+        text = msgspec.json.format(msgspec.json.encode(complete, order="deterministic")).decode()
+        _write(out / MANIFEST, f"{text}\n")
     return complete
 
 

@@ -28,7 +28,6 @@ class ClassedFact:
     """A fact of a chosen class.
 
     Attributes:
-        object: id.
         class_: the chosen class that it has.
         known: probability that the model knows it, in [0, 1].
     """
@@ -88,12 +87,7 @@ def choose_groups(
     Args:
         teach, refuse: classes of any scheme.
         predicted: True to take facts that the model was not asked, by their predicted beliefs.
-        with_known: True to return groups of known facts.
         limit: maximum number of facts to teach; the last group may exceed it.
-        seed: of the order, and of the facts of ``limit``.
-
-    Raises:
-        ArgumentError: a class is unknown, chosen twice, or has no facts.
     """
     check_classes([*teach, *refuse])
     both = [name for name in teach if name in refuse]

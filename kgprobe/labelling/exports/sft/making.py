@@ -1,5 +1,11 @@
-"""From a label table and its graph to a training set: choose, word, hold out, mix, write."""
+"""From a label table and its graph to a training set: choose, word, hold out, mix, write.
 
+Gekhman et al. 2024 (2405.05904): models learn unknown facts late in fine-tuning, and forget as they do; examples of
+known facts protect the other knowledge. Weights follow the idea of knowledge-weighted fine-tuning (Lee et al. 2026,
+2604.05779): the loss of an example is scaled by how well the model knows its fact.
+"""
+
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -48,8 +54,7 @@ from kgprobe.labelling.exports.sft.groups import (
     FactGroup,
     choose_groups,
 )
-from kgprobe.labelling.exports.sft.mixing import TrainingExample, examples_of, take_known, weights_of
-from kgprobe.labelling.exports.sft.wordings import WordedGroup, Wordings
+from kgprobe.labelling.exports.sft.wordings import WordedExample, WordedGroup, Wordings
 from kgprobe.labelling.roles import TAUGHT, FactRole, read_roles
 from kgprobe.labelling.table import FACTS, LabelTable
 from kgprobe.models.spec import load_tokenizer
@@ -57,6 +62,70 @@ from kgprobe.models.spec_forms import DEMO, is_api, is_spec, is_vllm, model_name
 from kgprobe.models.vllm_engine.options import parse_spec
 from kgprobe.results.result import Listing, Result
 from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
+
+# Digits of a weight.
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingExample:
+    """An example with its purpose: ``taught``, ``refused`` or ``known``."""
+
+    purpose: str
+    group: WordedGroup
+    example: WordedExample
+
+
+def examples_of(groups: Iterable[WordedGroup]) -> list[TrainingExample]:
+    """Return all examples of some groups, in order."""
+    examples = []
+    for group in groups:
+        examples += [TrainingExample(group.group.purpose, group, example) for example in group.examples]
+    return examples
+
+
+def take_known(groups: Iterable[WordedGroup], others: int, share: float) -> list[TrainingExample]:
+    """Return examples of known facts that make up a share, to half an example; the last group may lack some wordings.
+
+    Args:
+        groups: of known facts; no more are read than needed.
+        share: share of known examples among all, in [0, 1).
+    """
+    needed = round(others * share / (1 - share))
+    examples: list[TrainingExample] = []
+    if not needed:
+        return examples
+    for group in groups:
+        examples += examples_of([group])
+        if len(examples) >= needed:
+            return examples[:needed]
+    possible = math.floor(100 * len(examples) / (len(examples) + others)) / 100
+    raise ArgumentError(
+        "known_share",
+        f"is {share:g}, for which {needed:,} examples of known facts are needed next to {others:,} others; the label"
+        f" table has {len(examples):,} that may be used, enough for {possible:g}. Lower `known_share` or `limit`, or"
+        " label more facts.",
+    )
+
+
+def weights_of(examples: Sequence[TrainingExample], rule: str) -> list[float]:
+    """Return a weight for each example, with mean 1, so that the learning rate keeps its meaning.
+
+    An answer's weight is proportional to the probability p that the model knows the facts (``known``), or to 1 - p
+    (``unknown``). It is the other way round for *I don't know*.
+    """
+    raw = []
+    for example in examples:
+        known = example.example.known
+        raw.append(known if (rule == "known") != (example.purpose == REFUSED) else 1 - known)
+    total = sum(raw)
+    if not total:
+        raise ArgumentError(
+            "weights",
+            f"is {rule!r}, and every probability is 0 by this rule. Choose the other rule, or add known facts.",
+        )
+    return [round(weight * len(raw) / total, _DIGITS) for weight in raw]
+
 
 # Groups that are worded at once.
 _GROUPS_AT_ONCE = 500
@@ -76,7 +145,6 @@ class TrainingCounts(ResultRow):
 
     Attributes:
         purpose: ``taught``, ``refused``, ``known``, or ``held out by`` a unit.
-        classes: number of facts by class.
     """
 
     purpose: Annotated[str, Heading("purpose")]
@@ -122,7 +190,6 @@ class _Controls:
     """Controls of a file.
 
     Attributes:
-        roles: its facts with a role of controls.
         groups: the controls with their wordings, which may be none.
         described: number of controls by role and digest of the file, for the manifest.
     """
@@ -196,9 +263,6 @@ def _format_of(model: str) -> str:
     """Return the format that a labelled model can read: chat messages if it has a chat template, or is not a spec.
 
     Cost: a tokenizer is loaded.
-
-    Raises:
-        ArgumentError: the tokenizer cannot be loaded.
     """
     if model == DEMO:
         return COMPLETION
@@ -244,11 +308,7 @@ def _worded(wordings: Wordings, groups: Sequence[FactGroup]) -> Iterator[WordedG
 
 
 def _read_controls(graph: Graph, path: Path | None, wordings: Wordings) -> _Controls:
-    """Return the controls of a file of roles; lines of taught and held-out facts are left out.
-
-    Raises:
-        ArgumentError: the file cannot be read or has no controls, or a control is not in the graph.
-    """
+    """Return the controls of a file of roles; lines of taught and held-out facts are left out."""
     if path is None:
         return _Controls()
     roles = _control_roles(path)
@@ -286,11 +346,7 @@ def _control_group(key: FactKey, row: Row) -> FactGroup:
 def _training_examples(
     chosen: ChosenGroups, wordings: Wordings, division: Division, guard: Guard, options: SftOptions
 ) -> list[TrainingExample]:
-    """Return the examples to train on: taught, refused and known ones.
-
-    Raises:
-        ArgumentError: there are too few known facts for their share.
-    """
+    """Return the examples to train on: taught, refused and known ones."""
     examples = examples_of(guard.allowed(division.training))
     examples += examples_of(guard.allowed(_worded(wordings, chosen.by_purpose[REFUSED])))
     known = guard.allowed(_worded(wordings, chosen.by_purpose[KNOWN]))
@@ -365,11 +421,7 @@ def _nothing_to_teach(left_out: Mapping[str, int]) -> str:
 
 
 def _notes(manifest: Manifest, table: LabelTable, options: SftOptions, to_teach: int) -> Iterator[str]:
-    """Yield notes on left-out facts, generic templates, empty units and a changed graph.
-
-    Args:
-        to_teach: number of facts to teach, with held-out ones.
-    """
+    """Yield notes on left-out facts, generic templates, empty units and a changed graph."""
     for reason, count in manifest.left_out.items():
         remedy = " `predicted` takes them, by their predicted beliefs." if reason == UNANSWERED else ""
         yield f"{counted(count, 'fact')} left out: {reason}.{remedy}"

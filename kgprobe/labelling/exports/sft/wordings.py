@@ -99,11 +99,7 @@ class Wordings:
     _relations: Mapping[str, Mapping[str, Row]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read the templates.
-
-        Raises:
-            KgprobeError: no relation of the graph has any.
-        """
+        """Read the templates."""
         self._relations = {form: askable_relations(self.graph, [_TEMPLATES[form]]) for form in self.forms}
 
     def of(self, groups: Sequence[FactGroup]) -> list[WordedGroup]:

@@ -1,7 +1,7 @@
 """Training sets of the example graph: their examples, roles and counts, and errors."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -13,7 +13,6 @@ import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
-from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.labelling.exports.sft import files
 from kgprobe.labelling.exports.sft.making import TrainingSet
@@ -26,12 +25,6 @@ from tests.written_source import WrittenSource
 
 Lines: TypeAlias = list[dict[str, Any]]
 Export: TypeAlias = Callable[..., TrainingSet]
-
-
-@pytest.fixture(scope="module")
-def example(example_endpoint: Endpoint) -> Iterator[Graph]:
-    with Graph(example_endpoint) as graph:
-        yield graph
 
 
 @pytest.fixture(scope="module")

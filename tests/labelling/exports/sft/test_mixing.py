@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kgprobe.base.errors import ArgumentError
 from kgprobe.labelling.exports.sft import QUESTION
 from kgprobe.labelling.exports.sft.groups import KNOWN, REFUSED, ClassedFact, FactGroup
-from kgprobe.labelling.exports.sft.mixing import TrainingExample, take_known, weights_of
+from kgprobe.labelling.exports.sft.making import TrainingExample, take_known, weights_of
 from kgprobe.labelling.exports.sft.wordings import WordedExample, WordedGroup
 from kgprobe.labelling.roles import TAUGHT
 from kgprobe.sampling.keys import FactKey

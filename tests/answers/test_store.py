@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.answers.store import FILE, OutcomeStore, encode_line, read_outcomes, read_rounds
 from kgprobe.base import files
 from kgprobe.base.errors import KgprobeError
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.store import FILE, OutcomeStore, encode_line, read_outcomes, read_rounds
 from kgprobe.sampling.keys import FactKey
 from tests.probes.distractors.written import distractor_evidence
 

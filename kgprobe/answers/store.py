@@ -54,8 +54,8 @@ class StoredDraw(msgspec.Struct, frozen=True):
     smallest: float | None = None
 
 
-class _Line(msgspec.Struct, Generic[E], frozen=True, kw_only=True, omit_defaults=True):
-    """A line, with its fields in the order of the file."""
+class TrailLine(msgspec.Struct, Generic[E], frozen=True, kw_only=True, omit_defaults=True):
+    """A line, with its fields in the order of the file; ``inclusion`` and ``smallest`` as in :class:`StoredDraw`."""
 
     place: int
     round: int = 0
@@ -68,6 +68,28 @@ class _Line(msgspec.Struct, Generic[E], frozen=True, kw_only=True, omit_defaults
     reason: str | None
     prompt: str
     evidence: E
+
+    @classmethod
+    def of(cls, place: int, outcome: Outcome, **draw: Any) -> "TrailLine[Any]":
+        """Return the line of an outcome; ``draw`` has the other fields of a run's line."""
+        return TrailLine(
+            place=place,
+            subject=outcome.fact.subject,
+            fact=outcome.fact.fact,
+            relation=outcome.relation,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            prompt=outcome.prompt,
+            evidence=outcome.evidence,
+            **draw,
+        )
+
+    @property
+    def outcome(self) -> Outcome:
+        """The outcome."""
+        fact = FactKey(self.subject, self.fact)
+        evidence: Any = self.evidence
+        return Outcome(fact, self.verdict, self.relation, self.prompt, self.reason, evidence)
 
 
 _decode_place = msgspec.json.Decoder(_Place).decode
@@ -185,9 +207,14 @@ class Outcomes:
 
 
 def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None = None) -> Iterator[Outcome]:
-    """Yield the outcomes of a file in the order of their places, each with its latest line.
+    """Yield the outcomes of a file; see :func:`read_lines`."""
+    return map(attrgetter("outcome"), read_lines(path, evidence, count))
 
-    Memory: one outcome, and 100 bytes for each question that was asked again.
+
+def read_lines(path: Path, evidence: type[msgspec.Struct], count: int | None = None) -> Iterator[TrailLine[Any]]:
+    """Yield the latest line of each place, in their order.
+
+    Memory: one line, and 100 bytes for each question that was asked again.
 
     Args:
         path: of an existing file.
@@ -200,10 +227,12 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
             fewer outcomes than ``count``.
     """
     later = _later_lines(path) if count is None else {}
-    form: Any = _Line
-    decode: Callable[[bytes], _Line[Any]] = msgspec.json.Decoder(form[evidence | None], dec_hook=_decode_array).decode
+    form: Any = TrailLine
+    decode: Callable[[bytes], TrailLine[Any]] = msgspec.json.Decoder(
+        form[evidence | None], dec_hook=_decode_array
+    ).decode
     expected = 0
-    with _open(path) as file, _open(path) as again:
+    with open_trail(path) as file, open_trail(path) as again:
         for number, line in enumerate(file, start=1):
             if expected == count:
                 return
@@ -216,8 +245,7 @@ def read_outcomes(path: Path, evidence: type[msgspec.Struct], count: int | None 
             if entry.place in later:
                 again.seek(later[entry.place])
                 entry = _decoded(decode, path, number, again.readline())
-            fact = FactKey(entry.subject, entry.fact)
-            yield Outcome(fact, entry.verdict, entry.relation, entry.prompt, entry.reason, entry.evidence)
+            yield entry
     if count is not None and expected < count:
         raise _lacking(path, expected, count)
 
@@ -241,7 +269,7 @@ def read_rounds(path: Path, count: int, start: int = 0) -> Iterator[list[StoredD
 
 def _read_draws(path: Path, count: int, start: int) -> Iterator[StoredDraw]:
     held = 0
-    with _open(path) as file:
+    with open_trail(path) as file:
         for number, line in enumerate(itertools.islice(file, count), start=1):
             if not line.endswith(b"\n"):
                 break
@@ -255,34 +283,22 @@ def _read_draws(path: Path, count: int, start: int) -> Iterator[StoredDraw]:
         raise _lacking(path, held, count)
 
 
-def digest_of_answers(path: Path, count: int) -> str:
-    """Return a hash of the first lines of a file of answers; empty if it has fewer than ``count``."""
+def digest_of_answers(path: Path, count: int | None) -> str:
+    """Return a hash of the first lines of a file of answers, None for all; empty if it has fewer than ``count``."""
     digest = hashlib.sha256()
     held = 0
-    with _open(path) as file:
+    with open_trail(path) as file:
         for line in itertools.islice(file, count):
             digest.update(line)
             held += 1
-    return digest.hexdigest() if held == count else ""
+    return digest.hexdigest() if count is None or held == count else ""
 
 
 def encode_line(
     place: int, outcome: Outcome, inclusion: float | None = None, smallest: float | None = None, round_: int = 0
 ) -> bytes:
     """Return an outcome as a line with its line break."""
-    line = _Line(
-        place=place,
-        round=round_,
-        inclusion=inclusion,
-        smallest=smallest,
-        subject=outcome.fact.subject,
-        fact=outcome.fact.fact,
-        relation=outcome.relation,
-        verdict=outcome.verdict,
-        reason=outcome.reason,
-        prompt=outcome.prompt,
-        evidence=outcome.evidence,
-    )
+    line = TrailLine.of(place, outcome, inclusion=inclusion, smallest=smallest, round=round_)
     return msgspec.json.encode(line, enc_hook=_encode_array) + b"\n"
 
 
@@ -290,7 +306,7 @@ def _later_lines(path: Path) -> dict[int, int]:
     """Return the offset of the latest line of each place that has several lines."""
     later: dict[int, int] = {}
     expected = offset = 0
-    with _open(path) as file:
+    with open_trail(path) as file:
         for number, line in enumerate(file, start=1):
             place = _decoded(_decode_place, path, number, line).place
             if place < expected:
@@ -311,7 +327,8 @@ def _decoded(decode: Callable[[bytes], T], path: Path, number: int, line: bytes)
         raise KgprobeError(f"{path}, line {number}: damaged ({error}).") from error
 
 
-def _open(path: Path) -> BinaryIO:
+def open_trail(path: Path) -> BinaryIO:
+    """Open a file of answers; raise KgprobeError if it cannot be read."""
     try:
         return path.open("rb")
     except FileNotFoundError:
