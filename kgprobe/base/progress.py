@@ -20,7 +20,6 @@ from kgprobe.base.sanitize import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.table import Table
     from rich.text import Text
 
 # Called with the number of finished steps, and of all steps.
@@ -42,78 +41,60 @@ def no_progress(done: int, total: int) -> None:
 
 
 @dataclass(slots=True)
-class Wait:
-    """A task of unknown length.
+class Task:
+    """A task: a bar of known length that counts things, or a wait of unknown length.
 
     Attributes:
+        title: the task's name.
         clock: returns seconds since any fixed time.
+        total: length, which may have another unit than the things, such as bytes; None for a wait.
+        unit: plural noun for the counted things.
+        start: position at the beginning, in [0, total].
+        counted: True if the length is in ``unit``.
         note: description of the current step.
+        done: current position, in [0, total].
+        things: number of things completed since the beginning.
         over: True once the task has ended.
         printed: time of the last printed line.
     """
 
     title: str
     clock: Callable[[], float]
+    total: float | None = None
+    unit: str = ""
+    start: float = 0.0
+    counted: bool = True
     note: str = ""
+    done: float = field(init=False)
+    things: float = 0.0
     over: bool = field(init=False, default=False)
     began: float = field(init=False)
     printed: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.began = self.printed = self.clock()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the beginning."""
-        return self.clock() - self.began
-
-    def text(self, short: bool = False) -> str:  # noqa: ARG002
-        """Return the state as text, without the title."""
-        return ", ".join(filter(None, [f"{_duration(self.elapsed)} so far", self.note]))
-
-
-@dataclass(slots=True)
-class Bar(Wait):
-    """A task of known length that counts things; its length may have another unit, such as bytes.
-
-    Attributes:
-        total: length.
-        unit: plural noun for the counted things.
-        start: position at the beginning, in [0, total].
-        counted: True if the length is in ``unit``.
-        done: current position, in [0, total].
-        things: number of things completed since the beginning.
-    """
-
-    total: float = 0.0
-    unit: str = ""
-    start: float = 0.0
-    counted: bool = True
-    done: float = field(init=False)
-    things: float = 0.0
-
-    def __post_init__(self) -> None:
-        # Not super(): a dataclass with slots is a new class, which super() does not know.
-        Wait.__post_init__(self)
         self.done = self.start
+        self.began = self.printed = self.clock()
 
     def move_to(self, done: float, things: float, note: str = "") -> None:
         """Set the position (of the total), the number of completed things, and the note."""
         self.done, self.things, self.note = done, things, note
 
     @property
-    def share(self) -> float:
-        """Completed share in [0, 1]."""
-        return min(max(self.done / self.total, 0.0), 1.0) if self.total > 0 else 0.0
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return self.clock() - self.began
 
     def text(self, short: bool = False) -> str:
         """Return the state as text, without the title; ``short`` for a row with a drawn bar."""
         things, elapsed = int(self.things), self.elapsed
+        if self.total is None:
+            return ", ".join(filter(None, [f"{_duration(elapsed)} so far", self.note]))
         count = f"{things:,} {self.unit}"
         if self.counted:
             between = "/" if short else " of "
             count = f"{int(self.done):,}{between}{int(self.total):,} {self.unit}"
-        parts = [count, f"{math.floor(self.share * 100)}%"]
+        share = min(max(self.done / self.total, 0.0), 1.0) if self.total > 0 else 0.0
+        parts = [count, f"{math.floor(share * 100)}%"]
         if elapsed >= SOON:
             if self.things > 0:
                 rate = self.things / elapsed
@@ -139,17 +120,15 @@ def _duration(seconds: float) -> str:
 class OnTerminal:
     """Progress rows in the last lines of a terminal."""
 
-    def __init__(self, rows: Callable[[], Sequence[Wait]], console: "Console") -> None:
+    def __init__(self, rows: Callable[[], Sequence[Task]], console: "Console") -> None:
         """Draw rows until :meth:`close`.
 
         Args:
             rows: returns the tasks to draw now, from top to bottom.
         """
         from rich.live import Live
-        from rich.spinner import Spinner
 
         self._rows, self._console = rows, console
-        self._spinner = Spinner("dots")
         self._above: list[_StreamAbove] = []
         self._live: Live = Live(
             get_renderable=self._draw,
@@ -169,9 +148,9 @@ class OnTerminal:
             self._above.append(_StreamAbove(console, stream))
             setattr(sys, name, self._above[-1])
 
-    def keep(self, bar: Wait) -> None:
+    def keep(self, bar: Task) -> None:
         """Print a finished bar above the rows."""
-        self._console.print(self.row(bar))
+        self._console.print(self.table([bar]))
 
     def close(self) -> None:
         """Stop drawing, and restore the terminal's streams."""
@@ -186,31 +165,30 @@ class OnTerminal:
     def _draw(self) -> "RenderableType":
         from rich.console import Group
 
-        width = self._console.width - _ECHO
-        half_lines = [stream.half_line(width) for stream in self._above if stream.half]
-        return Group(*map(self.row, self._rows()), *half_lines)
+        half_lines = [stream.half_line(self._console.width - _ECHO) for stream in self._above if stream.half]
+        return Group(self.table(self._rows()), *half_lines)
 
-    def row(self, task: Wait) -> "Table":
-        """Return the row of a task, narrower than the terminal."""
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
+    def table(self, tasks: Sequence[Task]) -> "RenderableType":
+        """Return the rows of tasks, narrower than the terminal."""
+        from rich.constrain import Constrain
+        from rich.progress import BarColumn, Progress, TextColumn
+        from rich.table import Column
         from rich.text import Text
 
-        room = max(self._console.width - _ECHO, 2 * _LEAST_TITLE)
-        state = Text(visible(task.text(short=True)), no_wrap=True, overflow="ellipsis")
-        title = Text(visible(task.title), no_wrap=True, overflow="ellipsis")
-        row = Table.grid(padding=(0, 1, 0, 0))
-        if not isinstance(task, Bar):
-            title.truncate(max(room - state.cell_len - 4, _LEAST_TITLE), overflow="ellipsis")
-            state.truncate(room - title.cell_len - 4, overflow="ellipsis")
-            row.add_row(self._spinner, title, state)
-            return row
-        title.truncate(max(room - state.cell_len - _LEAST_BAR - 3, _LEAST_TITLE), overflow="ellipsis")
-        width = min(room - state.cell_len - title.cell_len - 3, _MOST_BAR)
-        bar = [ProgressBar(1.0, task.share, width=width)] if width >= _LEAST_BAR else []
-        state.truncate(room - title.cell_len - (width + 3 if bar else 2), overflow="ellipsis")
-        row.add_row(title, *bar, state)
-        return row
+        room = self._console.width - _ECHO
+        progress = Progress(
+            TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            BarColumn(None, table_column=Column(max_width=_MOST_BAR)),
+            TextColumn("{task.fields[state]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+            console=self._console,
+        )
+        for task in tasks:
+            title, state = Text(visible(task.title)), Text(visible(task.text(short=True)))
+            # The bar shrinks first, then the title, then the state.
+            title.truncate(max(room - state.cell_len - _LEAST_BAR - 2, _LEAST_TITLE), overflow="ellipsis")
+            state.truncate(max(room - title.cell_len - 2, 0), overflow="ellipsis")
+            progress.add_task(title.plain, total=task.total, completed=int(task.done), state=state.plain)
+        return Constrain(progress.get_renderable(), room)
 
 
 class _StreamAbove(io.TextIOBase):
@@ -279,7 +257,7 @@ class _StreamAbove(io.TextIOBase):
 class _InLines:
     """A printed line for each task, twice a minute."""
 
-    def __init__(self, waits: list[Wait]) -> None:
+    def __init__(self, waits: list[Task]) -> None:
         self._waits = waits
         self._over = threading.Event()
         self._writing = threading.Lock()
@@ -310,11 +288,11 @@ class Display:
         """Start without tasks."""
         self.clock = clock
         self._lock = threading.RLock()
-        self._waits: list[Wait] = []
+        self._waits: list[Task] = []
         self._place: OnTerminal | _InLines | None = None
 
     @contextmanager
-    def showing(self, wait: Wait) -> Iterator[None]:
+    def showing(self, wait: Task) -> Iterator[None]:
         """Show a task until the context ends."""
         with self._lock:
             self._waits.append(wait)
@@ -330,9 +308,9 @@ class Display:
                 wait.over = True
                 for outer in self._waits:
                     # A printed line of the inner task counts as one of the outer wait.
-                    if not isinstance(outer, Bar) and wait.printed > wait.began:
+                    if outer.total is None and wait.printed > wait.began:
                         outer.printed = max(outer.printed, wait.printed)
-                if isinstance(self._place, OnTerminal) and isinstance(wait, Bar):
+                if isinstance(self._place, OnTerminal) and wait.total is not None:
                     self._place.keep(wait)
                 if self._place is not None and not self._waits:
                     self._place.close()
@@ -344,7 +322,7 @@ class Display:
             self._place.print_due()
 
 
-def _open_place(waits: list[Wait]) -> "OnTerminal | _InLines":
+def _open_place(waits: list[Task]) -> "OnTerminal | _InLines":
     from rich.console import Console
 
     console = Console(file=sys.stderr)
@@ -352,31 +330,31 @@ def _open_place(waits: list[Wait]) -> "OnTerminal | _InLines":
         return _InLines(waits)
     # A bar is drawn from the beginning, a wait once it has lasted.
     return OnTerminal(
-        lambda: [wait for wait in _informative(waits) if isinstance(wait, Bar) or wait.elapsed >= SOON], console
+        lambda: [wait for wait in _informative(waits) if wait.total is not None or wait.elapsed >= SOON], console
     )
 
 
-def _informative(waits: list[Wait]) -> list[Wait]:
+def _informative(waits: list[Task]) -> list[Task]:
     """Return the bars and the innermost wait; an outer wait only waits for the inner task."""
     present = list(waits)
-    return [wait for wait in present if isinstance(wait, Bar) or wait is present[-1]]
+    return [wait for wait in present if wait.total is not None or wait is present[-1]]
 
 
 DISPLAY = Display()
 
 
 @contextmanager
-def progress_bar(title: str, total: float, unit: str, start: float = 0, *, counted: bool = True) -> Iterator[Bar]:
+def progress_bar(title: str, total: float, unit: str, start: float = 0, *, counted: bool = True) -> Iterator[Task]:
     """Show a bar from ``start`` to ``total`` with the number of things done, the rate and the time left."""
-    bar = Bar(title, DISPLAY.clock, total=total, unit=unit, start=start, counted=counted)
+    bar = Task(title, DISPLAY.clock, total=total, unit=unit, start=start, counted=counted)
     with DISPLAY.showing(bar):
         yield bar
 
 
 @contextmanager
-def waiting(title: str) -> Iterator[Wait]:
+def waiting(title: str) -> Iterator[Task]:
     """Show the elapsed time of a task of unknown length."""
-    wait = Wait(title, DISPLAY.clock)
+    wait = Task(title, DISPLAY.clock)
     with DISPLAY.showing(wait):
         yield wait
 

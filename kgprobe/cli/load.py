@@ -209,11 +209,11 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], None]]:
     """Yield a function that shows progress: one bar each for reading, importing and completing."""
-    from kgprobe.base.progress import Bar, progress_bar
+    from kgprobe.base.progress import Task, progress_bar
 
     completing = ("Completing", "entities")
     titles = {"importing": ("Importing", "%"), "indexing": completing, "completing": completing}
-    current: dict[str, Bar] = {}
+    current: dict[str, Task] = {}
     with ExitStack() as opened:
 
         def on_progress(now: "LoadProgress") -> None:

@@ -17,7 +17,7 @@ import click
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import make_options
-from kgprobe.base.progress import Bar, print_message, progress_bar, waiting
+from kgprobe.base.progress import Task, print_message, progress_bar, waiting
 from kgprobe.cli.options import is_explained, local_given, ray_given
 from kgprobe.models.spec_forms import is_api
 
@@ -96,7 +96,7 @@ def watched(
     """
     from kgprobe.running.callbacks import Callbacks
 
-    bar: Bar
+    bar: Task
     begun: Start
     interrupted: Callable[[], bool] = bool
     right = answered = done = counted = 0
@@ -147,7 +147,7 @@ def watched(
 @contextmanager
 def counting_bar(title: str, unit: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that shows progress on stderr, with a bar from its first call on."""
-    bars: list[Bar] = []
+    bars: list[Task] = []
     with ExitStack() as stack:
 
         def move(done: int, total: int) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.base.errors import UnknownNameError, expected_one_of
-from kgprobe.base.progress import Wait
+from kgprobe.base.progress import Task
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists
@@ -106,7 +106,7 @@ def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     if weighting not in WEIGHTINGS:
         raise UnknownNameError(f"There is no weighting {weighting!r}; {expected_one_of(weighting, WEIGHTINGS)}.")
 
-    def make(folder: Path, wait: Wait) -> None:
+    def make(folder: Path, wait: Task) -> None:
         index = build_index(_read(graph, wait), weighting)
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(index, name))
@@ -151,7 +151,7 @@ class Described:
     outside_ids: Sequence[str]
 
 
-def _read(graph: Graph, wait: Wait) -> Described:
+def _read(graph: Graph, wait: Task) -> Described:
     columns = [array("i") for _ in range(7)]
     named, unnamed, subjects, relations, objects, instances, types = columns
     relation_ids: dict[str, int] = {}

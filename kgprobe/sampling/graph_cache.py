@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing, home, make_folder
-from kgprobe.base.progress import Wait, print_message, waiting
+from kgprobe.base.progress import Task, print_message, waiting
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 
@@ -25,7 +25,7 @@ def cached_folder(
     kind: str,
     file_format: int,
     title: str,
-    make: Callable[[Path, Wait], None],
+    make: Callable[[Path, Task], None],
     open_: Callable[[Path], object],
 ) -> Path:
     """Return the folder of data derived from the graph's current state, and compute it if it is missing.

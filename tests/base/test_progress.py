@@ -232,16 +232,16 @@ def test_bar_of_another_library_is_drawn_below(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 @pytest.mark.parametrize("title", ["P", "Run " + "x" * 90])
 def test_row_leaves_room_for_what_a_terminal_echoes(title: str, width: int, clock: Clock) -> None:
-    bar = progress.Bar(title, clock, total=50_000, unit="questions")
+    bar = progress.Task(title, clock, total=50_000, unit="questions")
     clock.now = 100
     bar.move_to(12_345, 12_345, "3 of 60 rounds, 41% right")
-    wait = progress.Wait(title, clock, "checking")
+    wait = progress.Task(title, clock, note="checking")
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=True, color_system=None)
     shown = OnTerminal(lambda: [bar, wait], console)
     try:
-        console.print(shown.row(bar), shown.row(wait))
+        console.print(shown.table([bar, wait]))
     finally:
         shown.close()
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
-    assert all(len(line) <= max(width, 36) - 4 for line in lines if "\x1b" not in line)
+    assert all(len(line) <= width - 4 for line in lines if "\x1b" not in line)

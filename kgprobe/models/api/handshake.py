@@ -181,8 +181,8 @@ class Examination:
         changes = [({}, _REPEATED), ({"targets": turned}, _ORDER), ({"targets": few}, _OTHERS)]
         self._check_changed(plain, [*changes, ({"text": TEXT}, _TOKENIZER)])
         self._check_drawing(plain)
-        together = [replace(plain, targets=turned), replace(plain, targets=few), Question(half, few)]
-        self._check_parallel(Question(half, options), together)
+        questions = [replace(plain, targets=turned), replace(plain, targets=few), Question(half, few)]
+        self._check_parallel(Question(half, options), questions)
         return drawn
 
     def _options(self, prompt: tuple[int, ...], tokens: Collection[int]) -> tuple[int, ...]:

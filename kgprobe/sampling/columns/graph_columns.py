@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgprobe.base.progress import Wait
+from kgprobe.base.progress import Task
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.keys import FactKey
@@ -168,7 +168,7 @@ class _Codes(dict[str, int]):
         return ranks
 
 
-def _make(graph: Graph, folder: Path, wait: Wait) -> None:
+def _make(graph: Graph, folder: Path, wait: Task) -> None:
     relations, types, datatypes = _Codes(), _Codes(), _Codes()
     # The first block is empty, in case that the graph has no entities.
     entities, facts = [_entities([], types, datatypes)], [_facts([], relations)]
