@@ -85,8 +85,8 @@ class OpenedFiles(Result):
     def _lists(self) -> dict[str, Sequence[Mapping[str, Any]]]:
         """Return the lists of rows in the JSON, by name; those of its further tables last."""
         further = self.content.get("tables")
-        named = {**self.content, **(further if isinstance(further, Mapping) else {})}
-        return {name: rows for name, rows in named.items() if _has_rows(rows)}
+        content = {**self.content, **(further if isinstance(further, Mapping) else {})}
+        return {name: rows for name, rows in content.items() if _has_rows(rows)}
 
 
 def _has_rows(value: object) -> bool:

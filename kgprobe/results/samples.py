@@ -114,8 +114,8 @@ def draw_facts(
     askable = list(askable_relations(graph, ids=relations))
     chosen = choose_facts(graph, askable, as_of=day, limit=limit, seed=seed, draw=draw)
     keys = [chosen.keys[position] for position in range(len(chosen.keys))]
-    named = named_facts(graph, describe_facts(graph, keys))
-    rows = [FactRow(*labelled.ids, labelled.fact.start, labelled.fact.end) for labelled in named]
+    facts = named_facts(graph, describe_facts(graph, keys))
+    rows = [FactRow(*labelled.ids, labelled.fact.start, labelled.fact.end) for labelled in facts]
     kind = " with a former object" if draw.with_former else ""
     note = f"{chosen.available:,} facts{kind} can be asked at {day}."
     return FactSample(rows, keys, chosen.available, notes=(note, *chosen.notes))
