@@ -222,17 +222,17 @@ class Wikidata:
                 types[kind].add(value.removeprefix(ENTITY))
             else:
                 sitelinks = max(sitelinks or 0, int(value))
-        named: dict[str, list[str]] = {kind: [] for kind in _TEXTS}
+        names: dict[str, list[str]] = {kind: [] for kind in _TEXTS}
         for kind, language in product(_TEXTS, self.languages):
-            named[kind] += sorted(texts[kind, language.lower()])
+            names[kind] += sorted(texts[kind, language.lower()])
         items: list[str] = []
         for relation in TYPE_RELATIONS:
             of_relation = filter(ITEM_ID.fullmatch, types[relation])
             items += sorted(of_relation, key=lambda name: (len(name), name))
         return EntityProfile(
-            labels=named["label"],
-            aliases=named["alias"],
-            descriptions=named["description"],
+            labels=names["label"],
+            aliases=names["alias"],
+            descriptions=names["description"],
             types=tuple(dict.fromkeys(items)),
             sitelinks=sitelinks,
         )

@@ -4,7 +4,7 @@ from tests.shape import figures
 
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
-    "lines of the package": 96_600,
+    "lines of the package": 96_200,
     "lines of the tests": 62_900,
     "modules": 514,
     "modules with one importer": 119,

@@ -16,9 +16,6 @@ def whole_number(name: str, value: Any, minimum: int = 1) -> int:
 
     >>> whole_number("limit", 20)
     20
-
-    Raises:
-        ArgumentError: the value is not a whole number, or below the minimum.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
@@ -61,11 +58,7 @@ def share_below(name: str, value: Any, limit: float = 1.0, *, positive: bool = F
     """Return a share below a limit, from a number or a text; see :func:`share_of`.
 
     Args:
-        name: name of the argument, for the message.
         positive: True to exclude 0.
-
-    Raises:
-        ArgumentError: the value is not a share in this range.
     """
     try:
         number = share_of(value)
@@ -79,11 +72,7 @@ def share_below(name: str, value: Any, limit: float = 1.0, *, positive: bool = F
 
 
 def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
-    """Return texts as a tuple, in their order.
-
-    Raises:
-        ArgumentError: the values are a single text, or contain something other than texts.
-    """
+    """Return texts as a tuple, in their order."""
     if isinstance(values, str):
         raise ArgumentError(name, f"is {values!r}; a list is expected, such as [{values!r}].")
     given = list(values)
@@ -95,22 +84,14 @@ def several(name: str, values: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """Raise if a value is not among the choices.
-
-    Raises:
-        ArgumentError: the value is not among the choices; the message lists them, with the nearest one.
-    """
+    """Raise if a value is not among the choices."""
     known = list(choices)
     if value not in known:
         raise ArgumentError(name, f"is {value!r}; {expected_one_of(value, known)}.")
 
 
 def folder_name(name: str, value: Any) -> str:
-    """Return a name that is valid for a folder on every system, without separators of paths.
-
-    Raises:
-        ArgumentError: the value is not a valid name.
-    """
+    """Return a name that is valid for a folder on every system, without separators of paths."""
     if not isinstance(value, str) or not _FOLDER_NAME.fullmatch(value):
         raise ArgumentError(
             name, f"is {value!r}; letters, digits, dots, dashes and underscores, up to 100, are expected."
@@ -124,11 +105,7 @@ def optional_folder_name(value: Any) -> str | None:
 
 
 def refuse_half_characters(spec: str) -> None:
-    """Raise if a model's spec has a lone surrogate: undecodable bytes of a command line, which no file can store.
-
-    Raises:
-        UnknownNameError: the spec has a lone surrogate.
-    """
+    """Raise if a model's spec has a lone surrogate: undecodable bytes of a command line, which no file can store."""
     try:
         spec.encode()
     except UnicodeEncodeError:

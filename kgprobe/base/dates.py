@@ -110,9 +110,6 @@ def as_of_day(as_of: int | str | date | None) -> int:
 
     >>> as_of_day("2021-02"), as_of_day("2021-01-01"), as_of_day("20210101"), as_of_day(20210101)
     (20210228, 20210101, 20210101, 20210101)
-
-    Raises:
-        ArgumentError: the value is not a date.
     """
     if as_of is None:
         return today()

@@ -62,11 +62,7 @@ def temporary_files() -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and its parents; below kgprobe's folder, only the owner can access them.
-
-    Raises:
-        KgprobeError: the folder cannot be created.
-    """
+    """Create a folder and its parents; below kgprobe's folder, only the owner can access them."""
     own = home()
     try:
         for each in (*reversed(folder.parents), folder):
@@ -103,7 +99,6 @@ def read_json(path: Path, form: type[T], remedy: str) -> T:
 
     Raises:
         FileNotFoundError: the file does not exist.
-        KgprobeError: the file cannot be read, or does not match the type.
     """
     try:
         return msgspec.json.decode(path.read_bytes(), type=form)
@@ -133,9 +128,6 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[Path]:
 
     Args:
         durable: flush the content to the disk before the replacement.
-
-    Raises:
-        KgprobeError: the file cannot be written.
     """
     unfinished = _unfinished(path)
     try:
@@ -159,9 +151,6 @@ def appearing(folder: Path) -> Iterator[Path]:
     ``folder`` must not exist yet, or be empty. Its parent must exist. Several processes may write to one folder: each
     has its own unfinished one, and the first to finish wins. Unfinished folders of killed processes of this machine are
     deleted first.
-
-    Raises:
-        KgprobeError: the folder cannot be created, or has files.
     """
     unfinished = _unfinished(folder)
     # A killed process of another container may have had the same number.

@@ -159,14 +159,7 @@ def options_of(kind: type) -> list[Option]:
 
 
 def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
-    """Return options with the given values, else defaults.
-
-    Args:
-        whose: owner of the options, for messages: ``the probe questions``.
-
-    Raises:
-        ArgumentError: an option is unknown or missing, or a value is not allowed.
-    """
+    """Return options with the given values, else defaults."""
     known = {option.name: option for option in options_of(kind)}
     for name in given:
         if name not in known:

@@ -31,11 +31,7 @@ class Register(Generic[T]):
         return sorted(set(map(attrgetter("name"), entry_points(group=self.group))))
 
     def get(self, name: str) -> T:
-        """Import and return a plug-in.
-
-        Raises:
-            UnknownNameError: the name is unknown; the message lists the known names.
-        """
+        """Import and return a plug-in."""
         points = {point.name: point for point in entry_points(group=self.group)}
         if name in points:
             return cast("T", points[name].load())

@@ -20,11 +20,7 @@ _SUFFIX = ".lock"
 
 @contextmanager
 def temporary_folder(purpose: str) -> Iterator[Path]:
-    """Create an empty folder, and delete it at the end.
-
-    Raises:
-        KgprobeError: the folder cannot be created.
-    """
+    """Create an empty folder, and delete it at the end."""
     below = temporary_files()
     path = below / f"{purpose}-{os.getpid()}-{secrets.token_hex(4)}"
     make_folder(below)

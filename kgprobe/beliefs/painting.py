@@ -58,7 +58,7 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
     before = {} if against is None else _sure_types(graph, against)
     clear_paint(graph)
     counts: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     # Several runs have parallel relationships, which only the caption distinguishes.
     suffixes = {run: f" · {run}" if len(runs) > 1 else "" for run in runs}
@@ -70,7 +70,7 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
                 now = _TYPE_OF[row["belief"]]
                 by_type[_CHANGES.get((before.get(row["fact"], ""), now), now)].append(row)
                 for entity in {row["subject"], row["object"]}:
-                    asked[entity] += 1
+                    sizes[entity] += 1
                     unknown[entity] += row["belief"].endswith("unknown")
             for type_, of_type in by_type.items():
                 counts[type_] += _paint(graph, type_, run, of_type, suffixes[run])
@@ -81,7 +81,7 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
             counts["EXPECTED"] += _paint(graph, "EXPECTED", run, batch, suffixes[run])
     if not graph.is_embedded:
         # The embedded engine has no Browser, and stores a node again whose labels change.
-        _label_entities(graph, asked, unknown)
+        _label_entities(graph, sizes, unknown)
     return Painted(runs, against, {type_: counts[type_] for type_ in PAINTS})
 
 

@@ -128,8 +128,8 @@ def _split(file: InputFile) -> Iterator[str]:
         if isinstance(piece, Rejected):
             raise _BrokenOffError(piece.reason.removesuffix("; what follows is lost"))
         rest += decoder.decode(piece)
-        if not newline and (found := _BREAK.search(rest)):
-            newline = found[0][-1]
+        if not newline and (line_break := _BREAK.search(rest)):
+            newline = line_break[0][-1]
         if newline:
             *whole, rest = rest.split(newline)
             for line in whole:

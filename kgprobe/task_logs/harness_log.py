@@ -66,8 +66,8 @@ def read_harness_log(path: Path) -> ModelLog:
         raise KgprobeError(f"{path} has logs in several folders, one for each model: {names}. Give one of them.")
     newest: dict[str, tuple[str, Path]] = {}
     for file in files:
-        named = _NAME.fullmatch(file.name)
-        task, time = (named["task"], named["time"] or "") if named else ("samples", "")
+        match = _NAME.fullmatch(file.name)
+        task, time = (match["task"], match["time"] or "") if match else ("samples", "")
         earlier, other = newest.get(task, (time, file))
         if other != file and not (earlier and time):
             raise KgprobeError(
@@ -131,9 +131,9 @@ def _read_task(task: str, path: Path, results: _Results) -> TaskLog:
             elif value is not None and value == value:
                 left_out[metric] = None
     documents = len(by_id)
-    asked = results.samples[task].effective if task in results.samples else max(documents, 1)
-    if documents < asked:
-        raise KgprobeError(f"{path} is unfinished: it has {documents:,} of {asked:,} documents. {_AGAIN}")
+    expected = results.samples[task].effective if task in results.samples else max(documents, 1)
+    if documents < expected:
+        raise KgprobeError(f"{path} is unfinished: it has {documents:,} of {expected:,} documents. {_AGAIN}")
     for _, document in by_id.values():
         for metric in left_out:
             document.values.pop(metric, None)

@@ -300,8 +300,8 @@ def _number(score: Any) -> Any:
 
 def _metric(scorer: str, name: str, reducer: str | None) -> str:
     """Return the name of a metric: the scorer, a name of its values, and the reducer of several epochs."""
-    named = scorer if name == scorer else f"{scorer}.{name}"
-    return f"{named} ({reducer})" if reducer else named
+    score = scorer if name == scorer else f"{scorer}.{name}"
+    return f"{score} ({reducer})" if reducer else score
 
 
 def _reported(results: _Results | None) -> dict[str, float]:

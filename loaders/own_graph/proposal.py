@@ -469,12 +469,12 @@ def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
         remarks.append(f"{reason}: ids are the graph's own, and differ in a copy")
     elif not properties.whole:
         remarks.append(f"{kind.id!r} is unique {sample}")
-    named = (kind.name, kind.id, *kind.aliases, kind.description, kind.popularity)
+    used = (kind.name, kind.id, *kind.aliases, kind.description, kind.popularity)
     facts = [each for each in properties.dated() if sentences_of_date(each) is not None]
-    dates = [each for each in properties.dated() if each not in named and each not in facts]
+    dates = [each for each in properties.dated() if each not in used and each not in facts]
     if dates:
         remarks.append(f"left out: {', '.join(dates)}: dates, without a sentence for them")
-    return [*remarks, *_other_properties(properties, "no date", *named, *facts, *dates)]
+    return [*remarks, *_other_properties(properties, "no date", *used, *facts, *dates)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -588,9 +588,9 @@ def _first_in(labels: Collection[str], entities: Iterable[str]) -> str | None:
     return next(filter(labels.__contains__, entities), None)
 
 
-def _other_properties(properties: Properties, reason: str, *named: str | None) -> list[str]:
-    """Return a remark on the properties other than the named ones; empty if there are none."""
-    others = [name for name in sorted(properties.of) if name not in named]
+def _other_properties(properties: Properties, reason: str, *used: str | None) -> list[str]:
+    """Return a remark on the properties other than the used ones; empty if there are none."""
+    others = [name for name in sorted(properties.of) if name not in used]
     return [f"left out: {', '.join(others)}: {reason}"] if others else []
 
 

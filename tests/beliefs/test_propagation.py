@@ -1,4 +1,4 @@
-"""One round in Cypher, on both engines, against the definition written naively."""
+"""One round in Cypher, on both engines, and the counters of a replay, against the definition written naively."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from scipy import stats
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Fact
+from kgprobe.beliefs.propagation import FactEnds, received
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import belief_rows, summarize
 from kgprobe.graph.client import Graph
@@ -247,3 +248,32 @@ def test_beliefs_are_sent_in_parts_each_fact_once(facts: dict[str, tuple[int, in
     }
     assert sent.keys() == expected.keys()
     assert all(np.allclose(sent[belief], expected[belief]) for belief in expected)
+
+
+def parameters(facts: list[Fact], own: dict[str, tuple[int, int]], max_degree: int | None) -> dict[str, Any]:
+    """Alpha and beta by the counters, from own answers (wrong, right) by fact."""
+    names = sorted({end for fact in facts for end in (fact.subject, fact.object)})
+    subjects = np.array([names.index(fact.subject) for fact in facts], dtype=np.int64)
+    objects = np.array([names.index(fact.object) for fact in facts], dtype=np.int64)
+    ends = FactEnds.of(subjects, objects, max_degree)
+    wrong, right = (np.array([own.get(fact.id, (0, 0))[place] for fact in facts], dtype=np.float64) for place in (0, 1))
+    pairs = zip(1 + received(ends, wrong), 1 + received(ends, right), strict=True)
+    return dict(zip((fact.id for fact in facts), pairs, strict=True))
+
+
+# Between so few entities there are loops, parallel facts and facts in both directions.
+drawn_facts = some.lists(some.tuples(some.integers(0, 4), some.integers(0, 4)), max_size=14)
+
+
+@given(drawn_facts, some.sampled_from([1, 3, 5, None]), some.data())
+def test_counters_are_the_definition(ends: list[tuple[int, int]], max_degree: int | None, data: Any) -> None:
+    facts = [Fact(f"f{number}", f"e1{s}", "r0", f"e1{o}") for number, (s, o) in enumerate(ends)]
+    answers = some.dictionaries(
+        some.sampled_from([fact.id for fact in facts]) if facts else some.nothing(),
+        some.sampled_from([Verdict.RIGHT, Verdict.WRONG]),
+    )
+    rounds = data.draw(some.lists(answers, max_size=3))
+    expected = naive(facts, rounds, 1000 if max_degree is None else max_degree)
+    own = {fact: (values[3], values[2]) for fact, values in expected.items()}
+    found = parameters(facts, own, max_degree)
+    assert found == {fact.id: expected.get(fact.id, (1, 1))[:2] for fact in facts}

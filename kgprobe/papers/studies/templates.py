@@ -137,15 +137,15 @@ def _by_question(outcomes: Mapping[tuple[str, str], Iterable[Outcome]]) -> tuple
     Only facts whose questions have the same kind and object in both origins count; the others are counted.
     """
     by_origin: dict[str, dict[str, float]] = {}
-    asked: defaultdict[str, set[tuple[str, str | None]]] = defaultdict(set)
+    questions_of: defaultdict[str, set[tuple[str, str | None]]] = defaultdict(set)
     for (kind, origin), of_origin in outcomes.items():
         if kind == QUESTIONS:
             right = by_origin[f"{origin} question"] = {}
             for outcome, evidence in answered(of_origin, QuestionEvidence):
                 fact = outcome.fact.fact
                 right[fact] = float(outcome.verdict is Verdict.RIGHT)
-                asked[fact].add((evidence.kind, evidence.negative))
-    different = {fact for fact, questions in asked.items() if len(questions) > 1}
+                questions_of[fact].add((evidence.kind, evidence.negative))
+    different = {fact for fact, questions in questions_of.items() if len(questions) > 1}
     for origin, right in by_origin.items():
         by_origin[origin] = {fact: value for fact, value in right.items() if fact not in different}
     return by_origin, len(different)
