@@ -26,7 +26,8 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.signals import ending_in_order
-from kgprobe.sampling.distractors import FormerObjects, RandomDistractors, Retriever, admissible
+from kgprobe.sampling.distractors import EXCLUDED, FormerObjects, RandomDistractors, Retriever, RuledFact, admissible
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
 
@@ -37,7 +38,7 @@ FORMER = 3
 TRIED = 200
 
 # Function from a type's size, facts and a seed to distractors for each fact.
-Task = Callable[[int, Sequence[FactKey], int], Sequence[Sized]]
+Task = Callable[[int, Sequence[RuledFact], int], Sequence[Sized]]
 
 # Members' properties: number of values, and share of members with one.
 PROPERTIES = {"gender": (2, 0.8), "citizenship": (200, 0.7), "occupation": (1_000, 0.6), "birthplace": (10_000, 0.4)}
@@ -143,7 +144,8 @@ def measure(
             for size in sizes:
                 some = keys[size][start : start + batch_size]
                 clock = time.perf_counter()
-                distractors = task(size, some, start)
+                asked_facts = [(fact, FormerObjects(AS_OF)) for fact in describe_facts(graph, some)]
+                distractors = task(size, asked_facts, start)
                 seconds[size].append((time.perf_counter() - clock) / len(some))
                 if any(len(rivals) < least for rivals in distractors):
                     raise RuntimeError("a fact of the synthetic graph lacks distractors")
@@ -157,7 +159,9 @@ def measure(
 def _tried(graph: Graph, keys: Mapping[int, Sequence[FactKey]]) -> dict[int, list[int]]:
     """Return random entity numbers, half of them of the type; values have the first numbers."""
     drawn = {
-        size: RandomDistractors(graph).retrieve(keys_of_size[:1], TRIED // 2, [0])[0]
+        size: RandomDistractors(graph).retrieve(
+            [(fact, EXCLUDED) for fact in describe_facts(graph, keys_of_size[:1])], TRIED // 2, [0]
+        )[0]
         for size, keys_of_size in keys.items()
     }
     return {size: [*range(TRIED // 2), *(member.number for member in members)] for size, members in drawn.items()}
@@ -167,20 +171,20 @@ def _constrain(
     graph: Graph,
     tried: Mapping[int, Sequence[int]],
     size: int,
-    keys: Sequence[FactKey],
+    asked: Sequence[RuledFact],
     seed: int,  # noqa: ARG001
 ) -> Sequence[Sized]:
-    return admissible(graph, [(key, tried[size]) for key in keys])
+    return admissible(graph, asked, [(place, tried[size]) for place in range(len(asked))])
 
 
 def _retrieve(
     retriever: Retriever,
     wanted: int,
     size: int,  # noqa: ARG001
-    keys: Sequence[FactKey],
+    asked: Sequence[RuledFact],
     seed: int,
 ) -> Sequence[Sized]:
-    return retriever.retrieve(keys, wanted, [seed], FormerObjects(AS_OF))
+    return retriever.retrieve(asked, wanted, [seed])
 
 
 @click.command(context_settings={"max_content_width": 100})

@@ -1,4 +1,4 @@
-"""Report on many facts: time to write, size, and time to open and search in Chromium.
+"""Report on many facts: time to read answers and to write, size, and time to open and search in Chromium.
 
 Facts and names come from a loaded graph; the answers are synthetic, each with ten rivals of the same relation, as from
 the distractor probe. Needs Chromium and playwright.
@@ -18,12 +18,12 @@ import numpy as np
 import kgprobe
 from benchmarks.report import Report, Row, show, versions_of
 from kgprobe.answers.store import FILE, encode_line
+from kgprobe.answers.table import read_answers
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.results.measurement import Measurement
 from kgprobe.running.settings import CONFIG, versions
 from kgprobe.sampling.keys import FactKey
 
@@ -68,7 +68,7 @@ def outcomes(graph: Graph, facts: int, seed: int) -> Iterator[Outcome]:
         yield Outcome(FactKey(row["subject"], row["fact"]), verdict, row["relation"], prompt, evidence=evidence)
 
 
-def measured(graph: Graph, folder: Path, facts: int, seed: int) -> Measurement:
+def write(graph: Graph, folder: Path, facts: int, seed: int) -> None:
     """Write a measurement of synthetic answers."""
     config = {
         "probe": "distractors",
@@ -87,7 +87,6 @@ def measured(graph: Graph, folder: Path, facts: int, seed: int) -> Measurement:
     with (folder / FILE).open("wb") as file:
         for place, outcome in enumerate(outcomes(graph, facts, seed)):
             file.write(encode_line(place, outcome))
-    return kgprobe.open(folder, graph, kind="measurement")
 
 
 def in_browser(path: Path) -> Iterator[Row]:
@@ -126,7 +125,13 @@ def in_browser(path: Path) -> Iterator[Row]:
 def measure(graph: Graph, facts: int, seed: int) -> Iterator[Row]:
     """Return all rows for one graph."""
     with tempfile.TemporaryDirectory() as folder:
-        result = measured(graph, Path(folder), facts, seed)
+        write(graph, Path(folder), facts, seed)
+        begun = time.perf_counter()
+        result = kgprobe.open(folder, graph, kind="measurement")
+        yield Row(f"{facts:,} facts", "table of answers made", time.perf_counter() - begun, "s", less_is_better=True)
+        begun = time.perf_counter()
+        read_answers(Path(folder), result.kind, result.about.described).by_fact()
+        yield Row(f"{facts:,} facts", "table of answers opened", time.perf_counter() - begun, "s", less_is_better=True)
         begun = time.perf_counter()
         report = kgprobe.make_report([result], seed=seed)
         page = report.page(Path(folder) / "report.html")

@@ -33,7 +33,7 @@ from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import Round, continue_run, show_run
 from kgprobe.running.runs import begin_run
 from kgprobe.running.view import hide_view
-from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.distractors import EXCLUDED, RandomDistractors
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 
@@ -59,8 +59,8 @@ class Coin:
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """Return a coin toss for each fact."""
-        describe_facts(self._graph, facts)
-        drawn = self._distractors.retrieve(facts, DISTRACTORS, seed)
+        asked = [(fact, EXCLUDED) for fact in describe_facts(self._graph, facts)]
+        drawn = self._distractors.retrieve(asked, DISTRACTORS, seed)
         if any(len(rivals) < DISTRACTORS for rivals in drawn):
             raise RuntimeError("a fact of the synthetic graph lacks distractors")
         tosses = np.random.default_rng(seed).random(len(facts)) < 0.5

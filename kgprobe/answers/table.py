@@ -53,7 +53,7 @@ _COLUMNS: Mapping[str, pa.DataType] = {
     "names": pa.map_(_TEXT, _NUMBER),
     **dict.fromkeys(("text", "former"), _TEXT),
 }
-_MEASURE = "measure: "
+_MEASURE, _COUNT = "measure: ", "count: "
 
 Positions: TypeAlias = NDArray[np.int64]
 
@@ -67,8 +67,8 @@ class Answers:
             verdict counts) and prompt; round, inclusion and smallest (see
             :class:`~kgprobe.answers.store.StoredDraw`); what the evidence has of subject_label, object (its id),
             object_label, question, right_answer, prediction (None if right), probability and chance (see
-            :class:`~kgprobe.probes.outcome.Evidence`); of its alternatives names, text and former; and its values,
-            each in a column ``measure: NAME``.
+            :class:`~kgprobe.probes.outcome.Evidence`); of its alternatives names, text and former; and its values
+            and counts, in columns ``measure: NAME`` and ``count: NAME``.
         results: the probe's own tables and headline.
     """
 
@@ -118,10 +118,10 @@ class Answers:
 
         Returns:
             By fact: subject and relation; numbers of answers right and wrong, and among the wrong ones refused and
-            off_format; chances, the known probabilities to guess each answered question, and guessed, a guesser's
-            probability to be right more often than wrong; question, right_answer, prediction and further details of
-            the latest question whose verdict agrees with the fact's: right if there are more right answers than wrong
-            ones.
+            off_format; sums of the probe's counts, by name; chances, the known probabilities to guess each answered
+            question, and guessed, a guesser's probability to be right more often than wrong; question, right_answer,
+            prediction and further details of the latest question whose verdict agrees with the fact's: right if there
+            are more right answers than wrong ones.
         """
         import pandas as pd
 
@@ -142,6 +142,10 @@ class Answers:
         columns: dict[str, Any] = {name: self.texts(name, first) for name in ("subject", "relation")}
         columns |= {"right": right, "wrong": wrong}
         columns |= {"refused": numbers[Verdict.REFUSED], "off_format": numbers[Verdict.OFF_FORMAT]}
+        for name in self.table.column_names:
+            if name.startswith(_COUNT):
+                sums = np.bincount(of_fact, self._numbers(name)[rows], minlength=len(facts))
+                columns[name.removeprefix(_COUNT)] = sums.astype(np.int64)
         columns["chances"] = self._chances()
         columns["guessed"] = list(map(cache(more_than_half), columns["chances"]))
         frame: pd.DataFrame = pd.DataFrame(columns, index=pd.Index(facts, dtype=object))
@@ -271,21 +275,23 @@ def _write(
 ) -> None:
     """Write the table of lines, which are read once; an empty last batch has the origin and the probe's results."""
     lines = iter(lines)
-    # The first answer names the measures.
+    # The first answer names the measures and the counts.
     begin: list[TrailLine[Any]] = []
-    measures: list[str] = []
+    schema = pa.schema(_COLUMNS)
     for line in lines:
         begin.append(line)
         if line.evidence is not None and line.verdict.counts:
-            measures = list(line.evidence.values)
+            measures = {f"{_MEASURE}{name}": _NUMBER for name in line.evidence.values}
+            counts = {f"{_COUNT}{name}": pa.int64() for name in line.evidence.counts}
+            schema = pa.schema({**_COLUMNS, **measures, **counts})
             break
-    schema = pa.schema({**_COLUMNS, **{f"{_MEASURE}{name}": _NUMBER for name in measures}})
     with pa.ipc.new_file(sink, schema) as writer:
 
         def outcomes() -> Iterator[Outcome]:
             rows: list[tuple[Any, ...]] = []
+            own = schema.names[len(_COLUMNS) :]
             for line in chain(begin, lines):
-                rows.append(_row(line, measures))
+                rows.append(_row(line, own))
                 if len(rows) == _BATCH:
                     writer.write_batch(_batch(rows, schema))
                     rows.clear()
@@ -300,12 +306,12 @@ def _write(
         writer.write_batch(_batch([], schema), custom_metadata=about)
 
 
-def _row(line: TrailLine[Any], measures: Sequence[str]) -> tuple[Any, ...]:
-    """Return the values of a line, in the order of the columns."""
+def _row(line: TrailLine[Any], own: Sequence[str]) -> tuple[Any, ...]:
+    """Return the values of a line, in the order of the columns; the last ones are the probe's ``own``."""
     evidence: Evidence | None = line.evidence
     question: tuple[Any, ...] = (None,) * 8
     alternatives: tuple[Any, ...] = (None,) * 3
-    values: Mapping[str, float] = {}
+    values: dict[str, float] = {}
     if evidence is not None:
         # Some probes have the label of the subject, and the object's id, some its label as well.
         object_ = getattr(evidence, "object", None)
@@ -319,10 +325,12 @@ def _row(line: TrailLine[Any], measures: Sequence[str]) -> tuple[Any, ...]:
         question = (*ends, *answer, evidence.probability, evidence.chance)
         if line.verdict.counts:
             names, text, former = evidence.alternatives
-            alternatives, values = (list(names), text, former), evidence.values
+            alternatives = (list(names), text, former)
+            values = {f"{_MEASURE}{name}": value for name, value in evidence.values.items()}
+            values |= {f"{_COUNT}{name}": count for name, count in evidence.counts.items()}
     origin = line.subject, line.fact, line.relation, _VERDICTS.index(line.verdict.value), line.reason, line.prompt
     draw = line.round, line.inclusion, line.smallest
-    return (*origin, *draw, *question, *alternatives, *map(values.get, measures))
+    return (*origin, *draw, *question, *alternatives, *map(values.get, own))
 
 
 def _batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:

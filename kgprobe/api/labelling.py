@@ -153,7 +153,7 @@ def label_facts(
     answers: dict[str, WayAnswers] = {}
     for way in ways:
         folders[way.name] = [measurement.folder.name for measurement in measurements[way.name]]
-        answers[way.name] = count_answers(way, [measurement.outcomes for measurement in measurements[way.name]])
+        answers[way.name] = count_answers(way, [measurement.answers for measurement in measurements[way.name]])
     config["measurements"] = folders
     fill: tuple[Sequence[str], int] = ((), asking["as_of"])
     if judged is not None:
@@ -293,7 +293,7 @@ class _Asking:
                     measurement = self._measure(graph, way, number, drawn)
                     measurements.setdefault(way.name, []).append(measurement)
                     if facts is None or drawn.get("limit"):
-                        facts = [outcome.fact.fact for outcome in measurement.outcomes]
+                        facts = measurement.answers.table["fact"].to_pylist()
         return facts or [], measurements
 
     def _keys(self, graph: Graph, facts: Sequence[str], way: Way) -> list[FactKey]:

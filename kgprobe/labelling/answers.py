@@ -1,50 +1,15 @@
-"""Answers to facts in one way of asking: right answers, all answers and chance levels, from stored outcomes."""
+"""Answers to facts in one way of asking: right answers, all answers and chance levels."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 
+import pandas as pd
+
+from kgprobe.answers.table import Answers
 from kgprobe.labelling.classes import NO_ANSWERS, Counts
 from kgprobe.labelling.ways import RECALL, SAMPLED, Way
-from kgprobe.probes.outcome import Outcome, Verdict, guessing_chance
-from kgprobe.probes.recall.evidence import RecallEvidence
-
-
-@dataclass(slots=True)
-class FactCounts:
-    """Answers to one fact.
-
-    Attributes:
-        right, answers: number of right answers, and of all.
-        chances: probability that a guess is right, for each question with a known one.
-    """
-
-    right: int = 0
-    answers: int = 0
-    chances: list[float] = field(default_factory=list)
-
-    def add(self, right: int, answers: int, chance: float | None) -> None:
-        """Add answers with the same chance level."""
-        self.right += right
-        self.answers += answers
-        if chance is not None:
-            self.chances += [chance] * answers
-
-    def counts(self) -> Counts:
-        """Return the counts with the mean chance level, 0 if it is unknown.
-
-        Many right answers by guessing are most probable if all questions have the mean (Hoeffding 1956).
-        """
-        return Counts(self.right, self.answers, fmean(self.chances) if self.chances else 0.0)
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredAnswers:
-    """Answers of one measurement: distinct facts, True for a right verdict, and its chance level, None if unknown."""
-
-    facts: Sequence[str]
-    right: Sequence[bool]
-    chances: Sequence[float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,53 +17,47 @@ class WayAnswers:
     """All answers in one way of asking.
 
     Attributes:
-        facts: counts by column and fact; facts without an answer are missing.
-        rounds: verdicts, one entry for each measurement.
+        facts: counts by column and fact, each with the mean of its known chance levels, 0 if none is known: many right
+            answers by guessing are most probable if all questions have the mean (Hoeffding 1956). Facts without an
+            answer are missing.
+        guessed: mean chance level by column, over the facts with a known one; None if there are none.
+        rounds: the answered facts of each measurement, in the order of asking; see
+            :meth:`~kgprobe.answers.table.Answers.by_fact`.
         fact_count: number of asked facts.
     """
 
     way: Way
-    facts: Mapping[str, Mapping[str, FactCounts]]
-    rounds: Sequence[MeasuredAnswers]
+    facts: Mapping[str, Mapping[str, Counts]]
+    guessed: Mapping[str, float | None]
+    rounds: Sequence[pd.DataFrame]
     fact_count: int
 
     def of(self, fact: str, column: str | None = None) -> Counts:
         """Return the counts of a fact in a column, the way's own by default."""
-        counts = self.facts[column or self.way.name].get(fact)
-        return NO_ANSWERS if counts is None else counts.counts()
+        return self.facts[column or self.way.name].get(fact, NO_ANSWERS)
 
 
-def count_answers(way: Way, measurements: Sequence[Iterable[Outcome]]) -> WayAnswers:
-    """Count the answers of a way's measurements by fact.
-
-    Cost: one pass over each. Memory: the answered facts.
-    """
-    facts: dict[str, dict[str, FactCounts]] = {column: {} for column in way.columns}
+def count_answers(way: Way, measurements: Sequence[Answers]) -> WayAnswers:
+    """Count the answers of a way's measurements by fact. Memory: the answered facts."""
     rounds = []
-    ids_asked: set[str] = set()
-    for outcomes in measurements:
-        ids: list[str] = []
-        right: list[bool] = []
-        chances: list[float | None] = []
-        for outcome in outcomes:
-            ids_asked.add(outcome.fact.fact)
-            if outcome.verdict.counts:
-                ids.append(outcome.fact.fact)
-                right.append(outcome.verdict is Verdict.RIGHT)
-                chances.append(guessing_chance(outcome))
-                for column, counted in _counted(way, outcome).items():
-                    facts[column].setdefault(outcome.fact.fact, FactCounts()).add(*counted)
-        rounds.append(MeasuredAnswers(ids, right, chances))
-    return WayAnswers(way, facts, rounds, len(ids_asked))
-
-
-def _counted(way: Way, outcome: Outcome) -> dict[str, tuple[int, int, float | None]]:
-    """Return right answers, answers and chance level of an outcome, by column."""
-    chance = guessing_chance(outcome)
-    counts = outcome.evidence
-    if not isinstance(counts, RecallEvidence):
-        return {way.name: (int(outcome.verdict is Verdict.RIGHT), 1, chance)}
-    return {
-        RECALL: (counts.greedy_right, counts.greedy, chance),
-        SAMPLED: (counts.sampled_right, counts.sampled, chance),
-    }
+    ids: set[str] = set()
+    for answers in measurements:
+        own, order = answers.by_fact(), answers.table["fact"].to_pylist()
+        ids.update(order)
+        rounds.append(own.loc[[fact for fact in order if fact in own.index]])
+    facts = pd.concat(rounds)
+    facts["answers"] = facts["right"] + facts["wrong"]
+    columns = {way.name: ("right", "answers")}
+    if way.name == RECALL and "greedy" in facts:
+        columns = {RECALL: ("greedy_right", "greedy"), SAMPLED: ("sampled_right", "sampled")}
+    chances = {fact: list(chain.from_iterable(each)) for fact, each in facts["chances"].groupby(level=0)}
+    counts: dict[str, dict[str, Counts]] = {column: {} for column in way.columns}
+    guessed: dict[str, float | None] = {}
+    for column, names in columns.items():
+        sums = facts[list(names)].groupby(level=0).sum()
+        sums = sums[sums[names[1]] > 0]
+        for fact, right, answers in sums.itertuples():
+            counts[column][fact] = Counts(right, answers, fmean(chances[fact]) if chances[fact] else 0.0)
+        known = [fmean(chances[fact]) for fact in counts[column] if chances[fact]]
+        guessed[column] = fmean(known) if known else None
+    return WayAnswers(way, counts, guessed, rounds, len(ids))

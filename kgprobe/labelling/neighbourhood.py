@@ -80,9 +80,9 @@ class Neighbourhood:
     max_degree: int
 
     def ends_of(self, keys: Iterable[FactKey]) -> Iterator[NeighbourFact]:
-        """Yield the ends of facts, without popularity. Cost: a look-up from each subject."""
+        """Yield the ends of facts. Cost: a look-up from each subject."""
         for block in blocks(keys, _AT_ONCE):
-            for row in self.graph.read("sample/fact_ends", rows=key_rows(block)):
+            for row in self.graph.read("sample/fact_ends", rows=key_rows(block), by=self.by):
                 yield NeighbourFact(**row)
 
     def facts_around(self, entities: Iterable[str]) -> Iterator[Step]:

@@ -59,12 +59,11 @@ class AnsweredRounds:
         rounds = []
         chances: defaultdict[str, list[float]] = defaultdict(list)
         for measured in answers.rounds:
-            positions = facts.positions(measured.facts)
+            positions = facts.positions(measured.index.tolist())
             known = positions >= 0
-            for fact, chance in zip(measured.facts, measured.chances, strict=True):
-                if chance is not None:
-                    chances[fact].append(chance)
-            rounds.append((positions[known], ~np.array(measured.right, np.bool_)[known]))
+            for fact, own in measured["chances"].items():
+                chances[str(fact)] += own
+            rounds.append((positions[known], (measured["right"] == 0).to_numpy()[known]))
         positions = np.unique(np.concatenate([places for places, _ in rounds])).astype(np.int64)
         counts = np.zeros((len(positions), 2), np.int64)
         for places, wrong in rounds:

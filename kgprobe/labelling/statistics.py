@@ -85,11 +85,9 @@ def _way_rates(answers: AnswersByFact) -> list[WayRate]:
     rates = []
     for of_way in answers.answers.values():
         for column in of_way.way.columns:
-            counts = of_way.facts[column].values()
-            shares = [own.right / own.answers for own in counts if own.answers]
-            chances = [fmean(own.chances) for own in counts if own.chances]
-            right, guessed = mean_share(shares) if shares else None, fmean(chances) if chances else None
-            rates.append(WayRate(column, of_way.fact_count, len(shares), right, guessed))
+            shares = [own.right / own.answers for own in of_way.facts[column].values()]
+            right = mean_share(shares) if shares else None
+            rates.append(WayRate(column, of_way.fact_count, len(shares), right, of_way.guessed.get(column)))
     return rates
 
 

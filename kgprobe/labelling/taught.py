@@ -22,7 +22,8 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entities_called
 from kgprobe.labelling.neighbourhood import Neighbourhood, blocks
 from kgprobe.labelling.roles import HELD_OUT, TAUGHT, read_roles
-from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.sampling.facts import existing_facts
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import Listed, list_facts
 
 # Words of the longest name that is looked for.
@@ -114,7 +115,7 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
         if role.role in keys:
             keys[role.role].append(FactKey(role.subject, role.fact))
     listed = list(dict.fromkeys([*keys[TAUGHT], *keys[HELD_OUT]]))
-    existing = _existing(graph, listed)
+    existing = set(existing_facts(graph, list(listed)))
     missing = [
         f"{path}: the graph has no fact {key.fact!r} of {key.subject!r}." for key in listed if key not in existing
     ]
@@ -124,15 +125,6 @@ def _from_roles(graph: Graph, path: Path) -> TaughtFacts:
     controls = len(roles) - len(keys[TAUGHT]) - len(keys[HELD_OUT])
     notes = [f"Replaced: {counted(controls, 'control fact')} of the file."] if controls else []
     return TaughtFacts(taught, held_out, notes=[*notes, *missing])
-
-
-def _existing(graph: Graph, keys: Iterable[FactKey]) -> set[FactKey]:
-    """Return the keys whose fact is in the graph."""
-    existing: set[FactKey] = set()
-    for block in blocks(keys, _FACTS_AT_ONCE):
-        rows = graph.read("sample/fact_ends", rows=key_rows(block))
-        existing.update(FactKey(row["subject"], row["fact"]) for row in rows)
-    return existing
 
 
 @dataclass(slots=True)

@@ -140,6 +140,11 @@ class Evidence(msgspec.Struct, frozen=True, tag_field="probe"):
         """Further measures, by name in snake_case. Models are also compared by their means over facts."""
         return {}
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Numbers of repeated answers, by name in snake_case."""
+        return {}
+
     @classmethod
     def results(cls, outcomes: "Iterable[Outcome]", described: Mapping[str, Any]) -> ProbeResults:  # noqa: ARG003
         """Return the probe's own tables and headline over outcomes, which are read once.

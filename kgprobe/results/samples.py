@@ -230,7 +230,7 @@ def _shortage_notes(
     if rivals.reason:
         yield f"{fact.title}: {rivals.reason}."
     if len(rivals.distractors) < requested:
-        pool = describe_pool(graph, fact.fact.key, former)
+        pool = describe_pool(graph, fact.fact, former)
         note = (
             f"{fact.title}: {len(rivals.distractors):,} distractors, not {requested:,}. There are {pool.size:,}"
             f" entities {pool.kind}; left out: {', '.join(pool.left_out)}."
@@ -283,10 +283,11 @@ def draw_negatives(
     graph: Graph, keys: Sequence[FactKey], limit: int, seed: int, day: int, former: str = "wrong"
 ) -> NegativeSample:
     """Draw negatives of facts; see :func:`kgprobe.sample_negatives`."""
-    drawn = Negatives(graph, day, former).draw(keys, limit, [seed])
+    described = describe_facts(graph, keys)
+    drawn = Negatives(graph, day, former).draw(described, limit, [seed])
     rows: list[NegativeRow] = []
     notes = []
-    for fact, negatives in zip(named_facts(graph, describe_facts(graph, keys)), drawn, strict=True):
+    for fact, negatives in zip(named_facts(graph, described), drawn, strict=True):
         ids = [negative.id for negative in negatives]
         facts = graph.read("sample/elsewhere", relation=fact.fact.relation, subject=fact.fact.key.subject, ids=ids)
         elsewhere = {row["id"]: (row["until"], row["subjects"], row["example"]) for row in facts}

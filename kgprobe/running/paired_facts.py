@@ -128,7 +128,7 @@ class OneWayFact(ResultRow):
     missed_answer: Annotated[str, Heading("missed {missed}")]
     prediction: Annotated[str | None, Heading("prediction")]
 
-    def cells(self, names: Names | None = None) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:  # noqa: ARG002
         """Return the cells of a table; the headings name the two directions."""
         missed = "backwards" if self.known == "forwards" else "forwards"
         return ResultRow.cells(self, {"known": self.known, "missed": missed})

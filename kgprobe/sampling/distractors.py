@@ -6,21 +6,22 @@ object of the fact's subject and relation at ``as_of``. They form the set Ω(f),
 :class:`FormerObjects` decides on objects that were right in the past.
 
 Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
-tested in the graph (``cypher/sample/distractors.cypher``). In place of a date or quantity, literals of similar size
-come first (:mod:`.similar_literals`).
+read from the graph (``cypher/sample/candidates.cypher``). In place of a date or quantity, literals of similar size come
+first (:mod:`.similar_literals`).
+
+Temporal distractors are former objects: they were right until a known day (section 3.3).
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from operator import itemgetter
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
+from typing import Any, Protocol, TypeAlias
 
+from kgprobe.base.dates import day_number
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.rows import column_by
+from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey, key_rows
-from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, object_pool, subject_pool, tried_rows
+from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, candidate_row, object_pool, subject_pool
 from kgprobe.sampling.similar_literals import SimilarLiterals
 from kgprobe.sources.values import name_key
 
@@ -45,11 +46,20 @@ class FormerObjects:
     before: int | None = None
     names: bool = False
 
+    def admits(self, fact: AskedFact, until: int) -> bool:
+        """Return True if an object of the fact's subject and relation that ended on a day may be a distractor."""
+        return self.before is not None and until < self.before and not fact.is_over(self.before)
+
 
 EXCLUDED = FormerObjects()
 
+# A fact with the rule for its former objects in a sentence.
+RuledFact: TypeAlias = tuple[AskedFact, FormerObjects]
+
 # End of the reason of a former object.
-WAS_RIGHT = "; was right before"
+_WAS_RIGHT = "; was right before"
+
+_FACTS_AT_ONCE = 1_000
 
 
 def former_objects(former: str, as_of: int, present: bool) -> FormerObjects:
@@ -99,81 +109,99 @@ class Retriever(Protocol):
         """Return the strategy with its options, for results."""
         ...
 
-    def retrieve(
-        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
-    ) -> list[list[Distractor]]:
+    def retrieve(self, ruled: Sequence[RuledFact], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Return distinct distractors of each fact, best first.
 
         Args:
-            keys: facts of the graph.
+            ruled: facts of the graph; a fact can occur with several rules.
             count: number of distractors per fact.
             seed: of random choices, which do not depend on the other facts.
-            former: rule for former objects.
 
         Returns:
-            One list per fact, in the order of the keys; shorter than ``count`` if the graph has fewer.
+            One list per fact, in order; shorter than ``count`` if the graph has fewer.
         """
         ...
 
 
-def admissible(graph: Graph, rows: Tried, former: FormerObjects = EXCLUDED) -> list[dict[int, Distractor]]:
+def admissible(graph: Graph, ruled: Sequence[RuledFact], tried: Tried) -> list[dict[int, Distractor]]:
     """Return the distractors among entities: the ones in Ω(f).
 
     Args:
-        rows: facts, each with numbers of entities.
-        former: rule for former objects of the fact's subject and relation.
+        ruled: facts.
+        tried: places of facts, each with numbers of entities.
 
     Returns:
-        One dictionary per row, from numbers, in their order in the row, to distractors.
+        One dictionary per row of ``tried``, from numbers, in their order in the row, to distractors.
 
-    Cost: a look-up for each number and fact, and one for each shared type.
+    Cost: a look-up for each number, and for each fact.
     """
-    accepted = [row for row in judged(graph, rows, former) if row["reason"] is None]
-    types = sorted(set(chain.from_iterable(map(itemgetter("shared"), accepted))))
-    labels = column_by("id", "label", graph.read("sample/labels", ids=types)) if types else {}
-    distractors = []
-    for row in accepted:
-        shared = ", ".join(labels.get(type_, type_) for type_ in row["shared"])
-        reason = f"{shared}, like {row['object']}" if shared else f"object of {row['relation']}"
-        if row["former"]:
-            reason += WAS_RIGHT
-        distractor = Distractor(
-            row["id"], row["label"], tuple(row["aliases"]), row["number"], reason, former=row["former"]
+    accepted = {}
+    for row in judged(graph, ruled, tried):
+        if row["reason"] is not None:
+            continue
+        fact, is_former = ruled[row["index"]][0], row["until"] is not None
+        shared = ", ".join(type_.label for type_ in fact.object_types if type_.id in row["shared"])
+        reason = f"{shared}, like {fact.object_label}" if shared else f"object of {fact.relation_label}"
+        accepted[row["index"], row["number"]] = Distractor(
+            row["id"],
+            row["label"],
+            tuple(row["aliases"]),
+            row["number"],
+            reason + _WAS_RIGHT * is_former,
+            former=is_former,
         )
-        distractors.append((row["fact"], row["number"], distractor))
-    return by_number(rows, distractors)
+    return by_number(tried, accepted)
 
 
-def judged(graph: Graph, rows: Tried, former: FormerObjects = EXCLUDED) -> list[Row]:
+def judged(graph: Graph, ruled: Sequence[RuledFact], tried: Tried) -> list[Row]:
     """Return the entities of the same kind as a fact's object, each with the reason why it is no distractor.
 
     Arguments and cost as of :func:`admissible`.
 
     Returns:
-        Rows of the query ``sample/distractors``; a reason is None, ``itself``, ``nameless``, ``right`` or ``namesake``.
+        Rows of the query ``sample/candidates`` with a reason: None, ``itself``, ``nameless``, ``right`` or
+        ``namesake``.
     """
-    own = namesakes(graph, rows, former, of="object")
-    entities = graph.read("sample/distractors", rows=tried_rows(rows), before=former.before)
+    rows = []
+    for place, numbers in tried:
+        fact, _ = ruled[place]
+        of = None if fact.object_types else fact.relation
+        rows.append(candidate_row(place, numbers, types=fact.object_types, of=of, fact=fact))
+    entities = graph.read("sample/candidates", rows=rows) if rows else []
+    names = names_of_objects(graph, {place: ruled[place] for place, _ in tried}, only_own=True)
     for row in entities:
-        if row["reason"] is None and own(row):
+        fact, former = ruled[row["index"]]
+        row["reason"] = None
+        if row["id"] == fact.object:
+            row["reason"] = "itself"
+        elif not row["label"]:
+            row["reason"] = "nameless"
+        elif row["until"] is not None and not former.admits(fact, row["until"]):
+            row["reason"] = "right"
+        elif not names[row["index"]].isdisjoint(map(name_key, (row["label"], *row["aliases"]))):
             row["reason"] = "namesake"
     return entities
 
 
-def namesakes(graph: Graph, rows: Tried, former: FormerObjects, of: str) -> Callable[[Row], bool]:
-    """Return a test of entities (fact, label, aliases): True if one shares a name with an object of its fact.
+def names_of_objects(graph: Graph, ruled: Mapping[int, RuledFact], only_own: bool) -> dict[int, set[str]]:
+    """Return the names that no wrong entity of a fact may have, by the facts' places, as keys without case.
 
-    Names that differ only in case are shared: :func:`~kgprobe.sources.values.name_key`.
+    They are the names of its object, or of all objects that are right for its subject and relation; of those of any
+    time if ``former.names`` is set. Names that differ only in case are the same: :func:`.values.name_key`.
 
     Args:
-        of: ``object`` for the fact's own object, ``right`` for all that are right for its subject and relation; those
-            of any time if ``former.names`` is set.
+        only_own: True for the names of the fact's object.
     """
-    keys: dict[str, set[str]] = defaultdict(set)
-    own = key_rows([key for key, _ in rows])
-    for row in graph.read("sample/right_names", rows=own, before=former.before, of="ever" if former.names else of):
-        keys[row["fact"]].update(map(name_key, filter(None, row["names"])))
-    return lambda row: not keys[row["fact"]].isdisjoint(map(name_key, (row["label"], *row["aliases"])))
+    names = {}
+    for place, (fact, _) in ruled.items():
+        names[place] = set(map(name_key, filter(None, (fact.object_label, *fact.object_aliases))))
+    keys = [fact.key for fact, former in ruled.values() if former.names or not only_own]
+    answers = read_answers(graph, list(dict.fromkeys(keys)), 0)
+    for place, (fact, former) in ruled.items():
+        for row in answers.get(fact.key.fact, ()) if former.names or not only_own else ():
+            if former.names or not former.admits(fact, row["until"]):
+                names[place].update(map(name_key, filter(None, (row["label"], *row["aliases"]))))
+    return names
 
 
 class RandomDistractors:
@@ -191,20 +219,72 @@ class RandomDistractors:
         """Return the name of the strategy."""
         return {"strategy": self.name}
 
-    def retrieve(
-        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
-    ) -> list[list[Distractor]]:
+    def retrieve(self, ruled: Sequence[RuledFact], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Draw distinct distractors of each fact uniformly from Ω(f), in random order; see :class:`Retriever`.
 
         In place of a literal, those of similar size come first (:mod:`.similar_literals`).
         """
-        rows = self._graph.read("sample/pools", rows=key_rows(keys))
-        pools = {row["fact"]: object_pool(row) for row in rows}
-        similar = self._similar.of_objects(keys, rows)
-        return self._draws.draw(keys, pools, count, seed, lambda rows: admissible(self._graph, rows, former), similar)
+        facts = list(map(itemgetter(0), ruled))
+        similar = self._similar.of_objects(facts)
+        keys, pools = list(map(attrgetter("key"), facts)), list(map(object_pool, facts))
+        return self._draws.draw(keys, pools, count, seed, lambda tried: admissible(self._graph, ruled, tried), similar)
 
 
-def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[str]]:
+def former_distractors(graph: Graph, ruled: Sequence[RuledFact], as_of: int) -> list[list[Distractor]]:
+    """Return the former objects of each fact that are distractors, those of the nearest time first.
+
+    Cost: a walk through the facts of each subject, and a look-up for each former object.
+
+    Args:
+        ruled: facts of the graph, with the rules of their sentences.
+        as_of: date (``yyyymmdd``); objects that ended before it are former.
+    """
+    keys = list(dict.fromkeys(fact.key for fact, former in ruled if former.before is not None))
+    nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}
+    rows = graph.read("sample/former", rows=key_rows(keys), as_of=as_of) if keys else []
+    # The nearest interval of an object counts.
+    for row in sorted(rows, key=lambda row: _distance(row, as_of)):
+        if row["number"] is not None:
+            nearest[row["fact"]].setdefault(row["number"], row)
+    tried = [(place, list(nearest[fact.key.fact])) for place, (fact, former) in enumerate(ruled) if former.before]
+    distractors: list[list[Distractor]] = [[] for _ in ruled]
+    for (place, _), accepted in zip(tried, admissible(graph, ruled, tried), strict=True):
+        for number, distractor in accepted.items():
+            end = nearest[ruled[place][0].key.fact][number]["end"]
+            reason = f"{distractor.reason.removesuffix(_WAS_RIGHT)}; held until {end}"
+            distractors[place].append(replace(distractor, reason=reason))
+    return distractors
+
+
+def facts_with_former(graph: Graph, keys: Sequence[FactKey], as_of: int) -> list[FactKey]:
+    """Return the facts that have a former object among the distractors of sentences in the present tense.
+
+    Cost: that of :func:`former_distractors`, a thousand facts at once.
+    """
+    rule = former_objects("wrong", as_of, present=True)
+    with_former: list[FactKey] = []
+    for first in range(0, len(keys), _FACTS_AT_ONCE):
+        block = keys[first : first + _FACTS_AT_ONCE]
+        ruled = [(fact, rule) for fact in describe_facts(graph, block)]
+        distractors = former_distractors(graph, ruled, as_of)
+        with_former += [key for key, former in zip(block, distractors, strict=True) if former]
+    return with_former
+
+
+def _distance(row: Row, as_of: int) -> tuple[int, int, int]:
+    """Return a sort key of former objects: the distance in time, then the latest end, then the number."""
+    number = -1 if row["number"] is None else row["number"]
+    middles = _middle(row["from"], row["until"], as_of), _middle(row["former_from"], row["former_until"], as_of)
+    return abs(middles[0] - middles[1]), -row["former_until"], number
+
+
+def _middle(first: int | None, last: int | None, as_of: int) -> int:
+    """Return twice the day number of the middle of an interval, an integer."""
+    end = as_of if last is None else last
+    return day_number(end if first is None else first) + day_number(end)
+
+
+def other_subjects(graph: Graph, facts: Sequence[AskedFact], count: int, seed: Sequence[int]) -> list[list[str]]:
     """Draw labels of distinct entities in place of each fact's subject, uniformly; docs/methods/baselines.md.
 
     They share a type with it; in place of a subject without types, they are subjects of the same relation. The fact may
@@ -215,11 +295,14 @@ def other_subjects(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
 
     Arguments and result as of :meth:`Retriever.retrieve`; only entities with names are drawn.
     """
-    rows = graph.read("sample/subject_pools", rows=key_rows(keys))
-    pools = {row["fact"]: subject_pool(row) for row in rows}
 
-    def with_label(rows: Tried) -> list[dict[int, str]]:
-        matches = graph.read("sample/other_subjects", rows=tried_rows(rows))
-        return by_number(rows, ((row["fact"], row["number"], row["label"]) for row in matches if row["label"].strip()))
+    def with_label(tried: Tried) -> list[dict[int, str]]:
+        rows = [candidate_row(place, numbers, types=facts[place].subject_types) for place, numbers in tried]
+        labels = {}
+        for row in graph.read("sample/candidates", rows=rows):
+            if row["label"].strip() and row["id"] != facts[row["index"]].key.subject:
+                labels[row["index"], row["number"]] = row["label"]
+        return by_number(tried, labels)
 
+    keys, pools = list(map(attrgetter("key"), facts)), list(map(subject_pool, facts))
     return PoolDraws(graph).draw(keys, pools, count, [*seed, SUBJECTS], with_label)

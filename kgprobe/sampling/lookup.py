@@ -11,9 +11,9 @@ from typing import NamedTuple
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations, no_entity
-from kgprobe.graph.rows import column_by
 from kgprobe.sampling.distractors import EXCLUDED, FormerObjects, judged
-from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.sampling.facts import AskedFact, existing_facts
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sources.values import plain_name
 
 # Separators behind the subject's id in ids of facts: of tables, and of Wikidata.
@@ -55,9 +55,9 @@ def find_fact(graph: Graph, name: str, as_of: int) -> FactKey:
     if the name is the id of a fact that does not begin with its subject's id.
     """
     subjects = [name.split(mark)[0] for mark in _AFTER_SUBJECT if mark in name]
-    rows = graph.read("sample/facts", rows=[{"subject": subject, "fact": name} for subject in subjects])
-    if rows:
-        return FactKey(rows[0]["subject"], rows[0]["fact"])
+    existing = existing_facts(graph, [FactKey(subject, name) for subject in subjects])
+    if existing:
+        return existing[0]
     relations = names_of_relations(graph)
     readings = list(_readings(name, relations))
     texts = set(map(attrgetter("subject"), readings)) | set(map(attrgetter("object"), readings))
@@ -87,9 +87,9 @@ def find_facts(graph: Graph, names: FactKey | str | Iterable[FactKey | str], as_
         UnknownNameError: no fact has a name, or several have it.
     """
     keys = keys_of(graph, [names] if isinstance(names, (str, FactKey)) else names, as_of)
-    existing = set(map(itemgetter("fact"), graph.read("sample/facts", rows=key_rows(keys))))
+    existing = set(existing_facts(graph, keys))
     for key in keys:
-        if key.fact not in existing:
+        if key not in existing:
             raise UnknownNameError(f"The graph has no fact {key.fact!r} of a subject {key.subject!r}.")
     return keys
 
@@ -234,7 +234,7 @@ _LEFT_OUT = {
 }
 
 
-def describe_pool(graph: Graph, key: FactKey, former: FormerObjects = EXCLUDED) -> PoolSummary:
+def describe_pool(graph: Graph, fact: AskedFact, former: FormerObjects = EXCLUDED) -> PoolSummary:
     """Summarise the pool of a fact's distractors.
 
     Cost: a look-up for each entity of the object's types; without a type, for each object of the relation.
@@ -242,17 +242,14 @@ def describe_pool(graph: Graph, key: FactKey, former: FormerObjects = EXCLUDED) 
     Args:
         former: rule for former objects; those that it admits are not left out.
     """
-    [target] = graph.read("sample/targets", rows=[key._asdict()])
-    types = target["types"]
+    types = fact.object_types
     if types:
-        labels = column_by("id", "label", graph.read("sample/labels", ids=types))
-        kind = "of the type " + " or ".join(labels.get(type_, type_) for type_ in types)
-        rows = graph.read("sample/members", ids=types)
+        kind = "of the type " + " or ".join(map(attrgetter("label"), types))
+        rows = graph.read("sample/members", ids=[type_.id for type_ in types])
     else:
-        labels = column_by("id", "label", graph.read("sample/relations"))
-        kind = f"that are objects of {labels.get(target['relation']) or target['relation']}"
-        rows = graph.read("sample/objects", ids=[target["relation"]])
+        kind = f"that are objects of {fact.relation_label or fact.relation}"
+        rows = graph.read("sample/objects", ids=[fact.relation])
     numbers = sorted(set(chain.from_iterable(map(itemgetter("numbers"), rows))))
-    counts = Counter(map(itemgetter("reason"), judged(graph, [(key, numbers)], former)))
+    counts = Counter(map(itemgetter("reason"), judged(graph, [(fact, former)], [(0, numbers)])))
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
     return PoolSummary(kind, bool(types), len(numbers), left_out)

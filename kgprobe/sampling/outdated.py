@@ -81,10 +81,11 @@ def _ends(graph: Graph, old: pd.DataFrame, as_of: int) -> dict[str, int]:
         part = old.iloc[first : first + _FACTS_AT_ONCE]
         answers = dict(zip(part["fact"], part["former"], strict=True))
         rows: list[dict[str, str]] = part[["subject", "fact"]].to_dict("records")
-        for row in graph.read("sample/former_names", rows=rows, as_of=as_of):
+        for row in graph.read("sample/former", rows=rows, as_of=as_of):
             names = "|".join(map(re.escape, filter(None, (row["label"], *row["aliases"]))))
             if names and re.search(rf"(?<!\w)(?:{names})(?!\w)", answers[row["fact"]], re.IGNORECASE):
-                ended[row["fact"]] = max(row["until"], ended.get(row["fact"], row["until"]))
+                until = row["former_until"]
+                ended[row["fact"]] = max(until, ended.get(row["fact"], until))
     return ended
 
 

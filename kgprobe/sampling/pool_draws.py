@@ -6,16 +6,17 @@ for each requested entity; it never scans the graph.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.graph.client import Graph, Row
+from kgprobe.sampling.facts import AskedFact, EntityType
 from kgprobe.sampling.keys import FactKey
 
 # A pool is listed if it has at most this many members, or at most this share of all entities.
@@ -36,27 +37,41 @@ T = TypeVar("T")
 # A list of members: its query, and the id of the type or relation.
 Members = tuple[str, str]
 
-# Facts, each with the tried numbers.
-Tried: TypeAlias = Sequence[tuple[FactKey, Sequence[int]]]
+# Places of facts, each with the tried numbers.
+Tried: TypeAlias = Sequence[tuple[int, Sequence[int]]]
 
 # Test: returns the accepted entities of each fact, by number.
 Test = Callable[[Tried], Sequence[Mapping[int, T]]]
 
 
-def tried_rows(tried: Tried) -> list[Row]:
-    """Return facts and their tried numbers as rows for a query."""
-    return [{**key._asdict(), "numbers": list(numbers)} for key, numbers in tried]
+def candidate_row(
+    place: int,
+    numbers: Sequence[int],
+    *,
+    types: Sequence[EntityType] = (),
+    of: str | None = None,
+    datatype: str | None = None,
+    fact: AskedFact | None = None,
+) -> Row:
+    """Return the row of a fact for the query ``sample/candidates``: entities of a kind with these numbers.
+
+    Args:
+        types: the entities have one of them, if there are some.
+        of: id of a relation of which they are objects.
+        datatype: of literals, or empty for other entities; None for both.
+        fact: fact whose objects of any time are marked.
+    """
+    # An empty id: the embedded engine scans for null.
+    subject, relation = ("", "") if fact is None else (fact.key.subject, fact.relation)
+    row: Row = {"index": place, "types": [type_.id for type_ in types], "of": of, "datatype": datatype}
+    return {**row, "subject": subject, "relation": relation, "numbers": list(numbers)}
 
 
-def by_number(tried: Tried, accepted: Iterable[tuple[str, int, T]]) -> list[dict[int, T]]:
-    """Return the accepted entities (fact, number, entity) of each fact by number, in the order of the tried numbers."""
-    entities = {(fact, number): entity for fact, number, entity in accepted}
-    ordered: list[dict[int, T]] = []
-    for key, numbers in tried:
-        ordered.append({})
-        for number in numbers:
-            if (key.fact, number) in entities:
-                ordered[-1][number] = entities[key.fact, number]
+def by_number(tried: Tried, accepted: Mapping[tuple[int, int], T]) -> list[dict[int, T]]:
+    """Return the accepted entities, given by place and number, of each fact in the order of the tried numbers."""
+    ordered = []
+    for place, numbers in tried:
+        ordered.append({number: accepted[place, number] for number in numbers if (place, number) in accepted})
     return ordered
 
 
@@ -80,30 +95,30 @@ class ObjectPool:
         return self.size <= max(LISTED_MEMBERS, LISTED_SHARE * self.total)
 
 
-def object_pool(row: Row) -> ObjectPool:
-    """Return the pool of a row of ``sample/pools``: entities of the object's types, or objects of its relation."""
-    return _pool_of_types(row) if row["types"] else objects_pool(row)
+def object_pool(fact: AskedFact) -> ObjectPool:
+    """Return the pool of a fact's object: entities of its types, or without a type the objects of the relation."""
+    return _pool_of_types(fact.object_types, fact.total) or objects_pool(fact)
 
 
-def objects_pool(row: Row) -> ObjectPool:
-    """Return the pool of the objects of a fact's relation, from a row of ``sample/pools``."""
-    return ObjectPool((("sample/objects", row["relation"]["id"]),), row["relation"]["size"], row["total"])
+def objects_pool(fact: AskedFact) -> ObjectPool:
+    """Return the pool of the objects of a fact's relation."""
+    return ObjectPool((("sample/objects", fact.relation),), fact.relation_size, fact.total)
 
 
-def subject_pool(row: Row) -> ObjectPool:
-    """Return the pool of a row of ``sample/subject_pools``: entities of the types, or subjects of the relation."""
-    return _pool_of_types(row) if row["types"] else relation_pool(row)
+def subject_pool(fact: AskedFact) -> ObjectPool:
+    """Return the pool of a fact's subject: entities of its types, or without a type the subjects of the relation."""
+    return _pool_of_types(fact.subject_types, fact.total) or relation_pool(fact)
 
 
-def relation_pool(row: Row) -> ObjectPool:
-    """Return the pool of the subjects of a fact's relation, from a row of ``sample/subject_pools``."""
+def relation_pool(fact: AskedFact) -> ObjectPool:
+    """Return the pool of the subjects of a fact's relation."""
     # Their number is unknown without listing them: a size of 0 lists all.
-    return ObjectPool((("sample/subjects", row["relation"]),), 0, row["total"])
+    return ObjectPool((("sample/subjects", fact.relation),), 0, fact.total)
 
 
-def _pool_of_types(row: Row) -> ObjectPool:
-    lists = tuple(("sample/members", type_["id"]) for type_ in row["types"])
-    return ObjectPool(lists, sum(map(itemgetter("size"), row["types"])), row["total"])
+def _pool_of_types(types: Sequence[EntityType], total: int) -> ObjectPool | None:
+    lists = tuple(("sample/members", type_.id) for type_ in types)
+    return ObjectPool(lists, sum(map(attrgetter("size"), types)), total) if lists else None
 
 
 @dataclass(slots=True)
@@ -111,6 +126,7 @@ class PoolDraw(Generic[T]):
     """The state of the draws for a fact.
 
     Attributes:
+        place: of the fact in the call.
         shuffled: all members of a small pool in random order, each tried once; else None.
         listed: all members of a listed pool; None if numbers below ``total`` are drawn.
         share: probability that a drawn number is in the pool.
@@ -119,7 +135,7 @@ class PoolDraw(Generic[T]):
         tried: number of tried numbers.
     """
 
-    key: FactKey
+    place: int
     generator: np.random.Generator
     shuffled: NDArray[np.int64] | None
     listed: NDArray[np.int64] | None
@@ -130,9 +146,9 @@ class PoolDraw(Generic[T]):
     tried: int = 0
 
     @classmethod
-    def of_members(cls, key: FactKey, members: NDArray[Any], seed: Sequence[int]) -> "PoolDraw[T]":
+    def of_members(cls, place: int, members: NDArray[Any], generator: np.random.Generator) -> "PoolDraw[T]":
         """Return draws from a list of distinct members."""
-        draw = cls(key, generator_of(key, seed), None, members, len(members), 1.0)
+        draw = cls(place, generator, None, members, len(members), 1.0)
         if len(members) <= SHUFFLED_MEMBERS:
             draw.shuffled = draw.generator.permutation(members)
         return draw
@@ -172,7 +188,7 @@ def go_through(draws: Sequence[PoolDraw[T]], count: int, test: Test[T]) -> None:
     while pending:
         rows = [(draw, draw.numbers(count)) for draw in pending]
         rows = [(draw, numbers) for draw, numbers in rows if numbers]
-        accepted = test([(draw.key, numbers) for draw, numbers in rows])
+        accepted = test([(draw.place, numbers) for draw, numbers in rows])
         for (draw, _), entities in zip(rows, accepted, strict=True):
             draw.accepted |= entities
         pending = [draw for draw, _ in rows if draw.is_open(count)]
@@ -189,47 +205,47 @@ class PoolDraws:
     def draw(
         self,
         keys: Sequence[FactKey],
-        pools: Mapping[str, ObjectPool],
+        pools: Sequence[ObjectPool],
         count: int,
         seed: Sequence[int],
         test: Test[T],
-        first: Mapping[str, NDArray[np.int64]] | None = None,
+        first: Mapping[int, NDArray[np.int64]] | None = None,
     ) -> list[list[T]]:
         """Draw distinct entities of each fact's pool uniformly among those that pass the test, in random order.
 
         Args:
             keys: facts.
-            pools: by the facts' ids.
+            pools: of the facts.
             count: number of entities per fact.
             seed: of the draws, together with a fact's id; they do not depend on the other facts.
-            first: numbers of members that are drawn before all others, by the facts' ids.
+            first: numbers of members that are drawn before all others, by the facts' places.
 
         Returns:
             One list per fact, in the order of the keys; shorter than ``count`` if the pool has fewer.
         """
         draws: list[PoolDraw[T]] = self.begin(keys, pools, seed)
         for draw in draws:
-            preferred = (first or {}).get(draw.key.fact)
+            preferred = (first or {}).get(draw.place)
             if preferred is not None:
                 draw.first = draw.generator.permutation(preferred).tolist()
         go_through(draws, count, test)
         return [list(draw.accepted.values())[:count] for draw in draws]
 
-    def begin(self, keys: Sequence[FactKey], pools: Mapping[str, ObjectPool], seed: Sequence[int]) -> list[PoolDraw[T]]:
+    def begin(self, keys: Sequence[FactKey], pools: Sequence[ObjectPool], seed: Sequence[int]) -> list[PoolDraw[T]]:
         """Return the state before the first draw for each fact; see :meth:`draw`."""
-        listed = (pool.lists for pool in pools.values() if pool.is_listed)
+        listed = (pool.lists for pool in pools if pool.is_listed)
         self._read_members(set(chain.from_iterable(listed)))
         unions: dict[tuple[Members, ...], NDArray[np.int64]] = {}
         draws: list[PoolDraw[T]] = []
-        for key in keys:
-            pool = pools[key.fact]
+        for place, (key, pool) in enumerate(zip(keys, pools, strict=True)):
+            generator = generator_of(key, seed)
             if not pool.is_listed:
                 share = min(1.0, pool.size / max(1, pool.total))
-                draws.append(PoolDraw(key, generator_of(key, seed), None, None, pool.total, share))
+                draws.append(PoolDraw(place, generator, None, None, pool.total, share))
                 continue
             if pool.lists not in unions:
                 unions[pool.lists] = np.unique(np.concatenate([self._members[group] for group in pool.lists]))
-            draws.append(PoolDraw.of_members(key, unions[pool.lists], seed))
+            draws.append(PoolDraw.of_members(place, unions[pool.lists], generator))
         return draws
 
     def _read_members(self, groups: set[Members]) -> None:

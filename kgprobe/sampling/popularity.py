@@ -70,13 +70,13 @@ def popularities_of(graph: Graph, keys: Keys, by: str) -> PopularFacts:
     def rows() -> Iterator[Row]:
         for first in range(0, len(keys), _FACTS_AT_ONCE):
             block = [keys[place] for place in range(first, min(first + _FACTS_AT_ONCE, len(keys)))]
-            yield from graph.read("sample/popularity", rows=key_rows(block), by=by)
+            yield from graph.read("sample/fact_ends", rows=key_rows(block), by=by)
 
     return _known(rows())
 
 
 def _known(rows: Iterable[Row]) -> PopularFacts:
-    """Return the facts of rows of ``sample/popularity`` whose ends both have a value."""
+    """Return the facts of rows of ``sample/fact_ends`` whose ends both have a value."""
     subjects, facts = [np.empty(0, dtype="S1")], [np.empty(0, dtype="S1")]
     popularities = [np.empty(0)]
     unknown = 0

@@ -8,14 +8,16 @@ other objects have none. The subject itself, entities
 without a name, and namesakes of a true object are left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from kgprobe.graph.client import Graph
-from kgprobe.sampling.distractors import former_objects, namesakes
-from kgprobe.sampling.keys import FactKey, key_rows
-from kgprobe.sampling.pool_draws import ObjectPool, PoolDraws, Tried, by_number, objects_pool, tried_rows
+from kgprobe.sampling.distractors import former_objects, names_of_objects
+from kgprobe.sampling.facts import AskedFact
+from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, candidate_row, objects_pool
 from kgprobe.sampling.similar_literals import SimilarLiterals
+from kgprobe.sources.values import name_key
 
 # Separates these draws from others with the same seed.
 NEGATIVES = 4
@@ -48,35 +50,35 @@ class Negatives:
                 former objects are ``wrong`` by default; of a fact that has ended they are never drawn.
         """
         self._graph = graph
-        self._as_of = as_of
         self._former = former_objects(former, as_of, present=True)
         self._draws = PoolDraws(graph)
         self._similar = SimilarLiterals(graph)
 
-    def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[Negative]]:
+    def draw(self, facts: Sequence[AskedFact], count: int, seed: Sequence[int]) -> list[list[Negative]]:
         """Draw distinct negatives of each fact uniformly, in random order; see :class:`~.distractors.Retriever`.
 
         Cost: see :mod:`.pool_draws`.
         """
-        rows = self._graph.read("sample/pools", rows=key_rows(keys))
-        pools = {row["fact"]: objects_pool(row) for row in rows}
-        similar = self._similar.of_objects(keys, rows)
+        names = names_of_objects(self._graph, {n: (fact, self._former) for n, fact in enumerate(facts)}, only_own=False)
 
-        def admissible(rows: Tried) -> list[dict[int, Negative]]:
-            return self._admissible(rows, pools)
+        def admissible(tried: Tried) -> list[dict[int, Negative]]:
+            rows = []
+            for place, numbers in tried:
+                fact = facts[place]
+                kind = fact.object_datatype
+                rows.append(candidate_row(place, numbers, of=fact.relation, datatype=kind, fact=fact))
+            accepted = {}
+            for row in self._graph.read("sample/candidates", rows=rows):
+                place, until = row["index"], row["until"]
+                is_right = until is not None and not self._former.admits(facts[place], until)
+                if is_right or not row["label"] or row["id"] == facts[place].key.subject:
+                    continue
+                if names[place].isdisjoint(map(name_key, (row["label"], *row["aliases"]))):
+                    aliases, candidates = tuple(row["aliases"]), facts[place].relation_size
+                    negative = Negative(row["id"], row["label"], aliases, until is not None, candidates)
+                    accepted[place, row["number"]] = negative
+            return by_number(tried, accepted)
 
+        keys, pools = list(map(attrgetter("key"), facts)), list(map(objects_pool, facts))
+        similar = self._similar.of_objects(facts)
         return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], admissible, similar)
-
-    def _admissible(self, rows: Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, Negative]]:
-        accepted = []
-        is_namesake = namesakes(self._graph, rows, self._former, of="right")
-        matches = self._graph.read(
-            "sample/negatives", rows=tried_rows(rows), as_of=self._as_of, before=self._former.before
-        )
-        for row in matches:
-            if is_namesake(row):
-                continue
-            candidates = pools[row["fact"]].size
-            negative = Negative(row["id"], row["label"], tuple(row["aliases"]), row["former"], candidates)
-            accepted.append((row["fact"], row["number"], negative))
-        return by_number(rows, accepted)

@@ -16,9 +16,9 @@ from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
+from kgprobe.sampling.distractors import facts_with_former
 from kgprobe.sampling.drawing import UNIFORM, DrawOptions
-from kgprobe.sampling.facts import askable_facts
-from kgprobe.sampling.former import askable_with_former, facts_with_former
+from kgprobe.sampling.facts import askable_facts, existing_facts
 from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, seeded_number
 from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
 from kgprobe.sampling.popularity import PopularFacts, askable_popularities, balanced_sample, popularities_of
@@ -101,7 +101,7 @@ def choose_facts(
     """Return the facts to ask in random order: all that can be asked, those of a list, or some of these.
 
     Cost: one scan of the graph's facts, streamed into arrays, and a hash of each; for a list, a walk from each subject.
-    With :attr:`DrawOptions.with_former`, also that of :func:`~.former.facts_with_former`.
+    With :attr:`DrawOptions.with_former`, also that of :func:`~.distractors.facts_with_former`.
 
     Args:
         relations: ids of the askable relations, if the facts are not listed.
@@ -139,12 +139,13 @@ def _facts_to_draw(
         KgprobeError: there are none.
     """
     keys: Keys
-    if listed is None:
-        keys = (
-            askable_with_former(graph, relations, as_of) if draw.with_former else askable_facts(graph, relations, as_of)
-        )
+    if draw.with_former:
+        # Candidates are about 1% of Wikidata's facts.
+        rows = graph.stream("sample/askable_former", relations=list(relations), as_of=as_of) if listed is None else ()
+        candidates = listed.keys if listed else sorted(FactKey(row["subject"], row["fact"]) for row in rows)
+        keys = facts_with_former(graph, candidates, as_of)
     else:
-        keys = facts_with_former(graph, listed.keys, as_of) if draw.with_former else listed.keys
+        keys = askable_facts(graph, relations, as_of) if listed is None else listed.keys
     if len(keys):
         return keys
     if draw.with_former:
@@ -319,10 +320,9 @@ def _find_by_ids(graph: Graph, rows: Sequence[_Row]) -> dict[int, list[FactKey]]
     for match in graph.read("sample/triples", rows=triples):
         facts.setdefault(match["index"], []).append(FactKey(match["subject"], match["fact"]))
     by_id = [row for row in rows if "fact" in row]
-    existing = {row["fact"] for row in graph.read("sample/facts", rows=by_id)} if by_id else set()
-    for row in by_id:
-        if row["fact"] in existing:
-            facts[int(row["index"])] = [FactKey(str(row["subject"]), str(row["fact"]))]
+    keys = {int(row["index"]): FactKey(str(row["subject"]), str(row["fact"])) for row in by_id}
+    existing = set(existing_facts(graph, list(keys.values())))
+    facts |= {index: [key] for index, key in keys.items() if key in existing}
     return facts
 
 

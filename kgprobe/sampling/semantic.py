@@ -5,7 +5,7 @@ and their weights, :class:`Search` finds the most similar entities, and the grap
 distractors. If too few share a feature with the object, random members of its type follow (:mod:`.pool_draws`), marked
 as unlike it.
 
-Temporal distractors: former objects (:mod:`.former`), then semantic distractors. The former objects of a fact's
+Temporal distractors: former objects, then semantic distractors. The former objects of a fact's
 subject and relation, which held only before ``as_of``, come first, sorted by their distance in time from the fact, if
 :class:`~.distractors.FormerObjects` admits them; else there are semantic distractors only. The distance is that of the
 middles of the intervals, in days: an open end counts as ``as_of``, an open start as the end.
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from kgprobe.graph.client import Graph
-from kgprobe.graph.rows import column_by, rows_by
-from kgprobe.sampling.distractors import EXCLUDED, Distractor, FormerObjects, admissible
+from kgprobe.graph.rows import column_by
+from kgprobe.sampling.distractors import Distractor, RuledFact, admissible, former_distractors
 from kgprobe.sampling.features import (
     INSTANCE_OF,
     K1,
@@ -33,9 +33,7 @@ from kgprobe.sampling.features import (
     Int64s,
     open_features,
 )
-from kgprobe.sampling.former import former_distractors
-from kgprobe.sampling.keys import FactKey, key_rows
-from kgprobe.sampling.pool_draws import PoolDraw, go_through
+from kgprobe.sampling.pool_draws import PoolDraw, generator_of, go_through
 
 # Length of the first piece of a list; each piece is twice as long as the one before.
 FIRST_PIECE = 512
@@ -175,6 +173,7 @@ class _Ranking:
     """The search state of a fact.
 
     Attributes:
+        place: of the fact in the call.
         entity: number of the object; -1 if it was not loaded as an entity.
         groups: places of its types in the index; without a type, that of the relation.
         ranked: the best entities that share a feature with the object, distractors or not.
@@ -183,7 +182,7 @@ class _Ranking:
         complete: True if the groups have no more entities with a shared feature.
     """
 
-    key: FactKey
+    place: int
     entity: int
     groups: tuple[int, ...]
     ranked: Int32s = field(default_factory=lambda: np.empty(0, dtype=np.int32))
@@ -224,29 +223,29 @@ class SemanticDistractors:
         parameters = {"k1": K1, "b": B} if self._weighting == "bm25" else {}
         return {"strategy": self.name, "weighting": self._weighting, **parameters}
 
-    def retrieve(
-        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
-    ) -> list[list[Distractor]]:
+    def retrieve(self, ruled: Sequence[RuledFact], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Return the most similar distractors; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
         Entities without a shared feature come last, in random order; nothing else is random.
 
         Cost: a search for each object (:meth:`.nearest.Search.nearest`), a look-up in the graph for each distractor.
         """
-        rankings = self._begin(keys)
+        rankings = list(map(self._begin, range(len(ruled)), ruled))
         pending = [ranking for ranking in rankings if not ranking.complete]
         # Some of the best are rejected: true objects are often similar.
         size = count + count // 4 + 8
         while pending:
             candidates = self._extend(pending, size)
-            for ranking, distractors in zip(pending, admissible(self._graph, candidates, former), strict=True):
+            for ranking, distractors in zip(pending, admissible(self._graph, ruled, candidates), strict=True):
                 ranking.accepted |= distractors
             pending = [ranking for ranking in pending if len(ranking.accepted) < count and not ranking.complete]
             size *= 2
-        self._fill_up(rankings, count, seed, former)
+        self._fill_up(rankings, ruled, count, seed)
         return self._explained([(ranking, list(ranking.accepted)[:count]) for ranking in rankings])
 
-    def _fill_up(self, rankings: Sequence[_Ranking], count: int, seed: Sequence[int], former: FormerObjects) -> None:
+    def _fill_up(
+        self, rankings: Sequence[_Ranking], ruled: Sequence[RuledFact], count: int, seed: Sequence[int]
+    ) -> None:
         """Add random members of the groups if too few are similar to the object.
 
         All entities with a shared feature have been tested by then and are few, so few draws are wasted.
@@ -260,27 +259,23 @@ class SemanticDistractors:
             if groups not in members:
                 lists = [self._index.members[group] for group in groups]
                 members[groups] = lists[0] if len(lists) == 1 else np.unique(np.concatenate(lists))
-            draw: PoolDraw[Distractor] = PoolDraw.of_members(ranking.key, members[groups], seed)
+            generator = generator_of(ruled[ranking.place][0].key, seed)
+            draw: PoolDraw[Distractor] = PoolDraw.of_members(ranking.place, members[groups], generator)
             draw.accepted = ranking.accepted
             draws.append(draw)
-        go_through(draws, count, lambda rows: admissible(self._graph, rows, former))
+        go_through(draws, count, lambda tried: admissible(self._graph, ruled, tried))
 
-    def _begin(self, keys: Sequence[FactKey]) -> list[_Ranking]:
-        rows = self._graph.read("sample/targets", rows=key_rows(keys))
-        targets = rows_by("fact", rows)
-        rankings = []
-        for key in keys:
-            target = targets[key.fact]
-            entity = -1 if target["number"] is None else target["number"]
-            names = [("type", type_) for type_ in target["types"]] or [("relation", target["relation"])]
-            groups = tuple(self._index.group_ids[name] for name in names if name in self._index.group_ids)
-            rankings.append(_Ranking(key, entity, groups, complete=entity < 0 or not groups))
-        return rankings
+    def _begin(self, place: int, ruled: RuledFact) -> _Ranking:
+        fact, _ = ruled
+        entity = -1 if fact.object_number is None else fact.object_number
+        names = [("type", type_.id) for type_ in fact.object_types] or [("relation", fact.relation)]
+        groups = tuple(self._index.group_ids[name] for name in names if name in self._index.group_ids)
+        return _Ranking(place, entity, groups, complete=entity < 0 or not groups)
 
-    def _extend(self, rankings: Sequence[_Ranking], size: int) -> list[tuple[FactKey, list[int]]]:
+    def _extend(self, rankings: Sequence[_Ranking], size: int) -> list[tuple[int, list[int]]]:
         """Rank more entities for each fact, and return the new ones."""
         nearest: dict[tuple[int, tuple[int, ...]], tuple[Int32s, Floats]] = {}
-        new: list[tuple[FactKey, list[int]]] = []
+        new: list[tuple[int, list[int]]] = []
         for ranking in rankings:
             query = (ranking.entity, ranking.groups)
             if query not in nearest:
@@ -290,7 +285,7 @@ class SemanticDistractors:
             sharing = int(np.count_nonzero(scores > 0))
             ranking.ranked, ranking.scores = ranked[:sharing], scores[:sharing]
             ranking.complete = sharing < size
-            new.append((ranking.key, ranking.ranked[before:].tolist()))
+            new.append((ranking.place, ranking.ranked[before:].tolist()))
         return new
 
     def _explained(self, chosen: Sequence[tuple[_Ranking, Sequence[int]]]) -> list[list[Distractor]]:
@@ -376,23 +371,18 @@ class TemporalDistractors:
         """Return the strategy and the weighting; see :class:`~kgprobe.sampling.distractors.Retriever`."""
         return {**self.semantic.describe(), "strategy": self.name}
 
-    def retrieve(
-        self, keys: Sequence[FactKey], count: int, seed: Sequence[int], former: FormerObjects = EXCLUDED
-    ) -> list[list[Distractor]]:
+    def retrieve(self, ruled: Sequence[RuledFact], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Return former objects, then similar ones; see :class:`~kgprobe.sampling.distractors.Retriever`.
 
         Only the order of entities without a feature in common with the object is random.
 
         Cost: a walk through the facts of each subject, and that of semantic distractors.
         """
-        first: list[list[Distractor]] = [[] for _ in keys]
-        if former.before is not None:
-            first = former_distractors(self._graph, keys, self._as_of, former)
-        retrieved = [distractors[:count] for distractors in first]
-        lacking = [index for index, distractors in enumerate(retrieved) if len(distractors) < count]
+        former = former_distractors(self._graph, ruled, self._as_of)
+        lacking = [place for place, distractors in enumerate(former) if len(distractors) < count]
         # All former objects are in the list already.
-        others = replace(former, before=None)
-        semantic = self.semantic.retrieve([keys[index] for index in lacking], count, seed, others) if lacking else []
-        for index, similar in zip(lacking, semantic, strict=True):
-            retrieved[index] = [*retrieved[index], *similar][:count]
-        return retrieved
+        others = [(ruled[place][0], replace(ruled[place][1], before=None)) for place in lacking]
+        semantic = self.semantic.retrieve(others, count, seed) if lacking else []
+        for place, similar in zip(lacking, semantic, strict=True):
+            former[place] = [*former[place], *similar]
+        return [distractors[:count] for distractors in former]

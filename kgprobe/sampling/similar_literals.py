@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.base.dates import day_number, first_day
-from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.rows import rows_by
-from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.graph.client import Graph
+from kgprobe.sampling.facts import AskedFact
 
 MOST_LITERALS = 100_000
 MOST_SIMILAR = 1_000
@@ -68,25 +67,17 @@ class SimilarLiterals:
         self._sizes: dict[_Kind, _Sizes] = {}
         self._read: set[str] = set()
 
-    def of_objects(self, keys: Sequence[FactKey], rows: Sequence[Row]) -> dict[str, NDArray[np.int64]]:
-        """Return the numbers of the literals of similar size, by the ids of the facts with a literal.
-
-        Args:
-            keys: facts.
-            rows: rows of ``sample/pools`` of these facts.
+    def of_objects(self, facts: Sequence[AskedFact]) -> dict[int, NDArray[np.int64]]:
+        """Return the numbers of the literals of similar size, by the places of the facts with a literal.
 
         Cost: up to :data:`MOST_LITERALS` literals of each relation are read once; for each fact a window of them.
         """
-        kinds = {row["fact"]: (row["relation"]["id"], row["datatype"]) for row in rows if row["datatype"]}
-        if not kinds:
-            return {}
-        self._read_sizes({relation for relation, _ in kinds.values()})
-        asked = [key for key in keys if key.fact in kinds]
-        targets = rows_by("fact", self._graph.read("sample/targets", rows=key_rows(asked)))
+        self._read_sizes({fact.relation for fact in facts if fact.object_datatype})
         similar = {}
-        for fact, kind in kinds.items():
-            if kind in self._sizes:
-                similar[fact] = self._sizes[kind].similar(targets[fact]["number"])
+        for place, fact in enumerate(facts):
+            sizes = self._sizes.get((fact.relation, fact.object_datatype))
+            if sizes is not None and fact.object_number is not None:
+                similar[place] = sizes.similar(fact.object_number)
         return similar
 
     def _read_sizes(self, relations: set[str]) -> None:

@@ -28,14 +28,14 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from operator import itemgetter
+from operator import attrgetter
 
 import numpy as np
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.rows import column_by, rows_by
-from kgprobe.sampling.facts import AskedFact, describe_facts, names_of
-from kgprobe.sampling.keys import FactKey, key_rows
+from kgprobe.graph.rows import column_by
+from kgprobe.sampling.facts import AskedFact, names_of
+from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import (
     SHUFFLED_MEMBERS,
     Members,
@@ -44,6 +44,7 @@ from kgprobe.sampling.pool_draws import (
     PoolDraws,
     Tried,
     by_number,
+    candidate_row,
     generator_of,
     go_through,
     object_pool,
@@ -85,9 +86,9 @@ class FalseFact:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A possible negative of a fact, by the number of its replacement, with all names of both ends."""
+    """A possible negative of a fact, by the fact's place and the number of its replacement, with all names of ends."""
 
-    fact: str
+    place: int
     number: int
     false: FalseFact
     subject_names: Sequence[str]
@@ -117,12 +118,12 @@ class StatementNegatives:
         self._graph = graph
         self._order = sorted(relations)
         self._alike = equivalent_relations(words)
-        self._places = ENDS if replace == "any" else (replace,)
+        self._parts = ENDS if replace == "any" else (replace,)
         self._any_type = any_type
         self._draws = PoolDraws(graph)
         self._linked = _LinkedRelations(graph)
 
-    def draw(self, keys: Sequence[FactKey], count: int, seed: Sequence[int]) -> list[list[FalseFact]]:
+    def draw(self, facts: Sequence[AskedFact], count: int, seed: Sequence[int]) -> list[list[FalseFact]]:
         """Draw distinct negatives of each fact uniformly among those of a part, in random order.
 
         Arguments and result as of :meth:`.distractors.Retriever.retrieve`.
@@ -130,60 +131,49 @@ class StatementNegatives:
         Cost: for each part some walks through the facts of the candidates and of both ends, see :mod:`.pool_draws`; for
         a new kind of subjects whose relation is replaced, walks through the facts of ``KIND_MEMBERS`` of them.
         """
-        if not keys:
-            return []
-        facts = {}
-        for fact in describe_facts(self._graph, keys):
-            if fact.subject_label.strip() and fact.object_label.strip():
-                facts[fact.key] = fact
-        rows = key_rows(facts)
-        objects = rows_by("fact", self._graph.read("sample/pools", rows=rows))
-        subjects = rows_by("fact", self._graph.read("sample/subject_pools", rows=rows))
-        drawn: list[dict[str, list[FalseFact]]] = []
-        for place in self._places:
-            own_seed = [*seed, _SEEDS[place]]
-            if place == RELATION:
-                draws = self._relation_draws(facts, objects, subjects, own_seed)
-            else:
-                draws = self._entity_draws(place, list(facts), objects if place == OBJECT else subjects, own_seed)
-            drawn.append(self._negatives(place, facts, draws, count))
+        labelled = [fact for fact in facts if fact.subject_label.strip() and fact.object_label.strip()]
+        parts = self._parts if labelled else ()
+        drawn = [self._negatives(part, labelled, count, [*seed, _SEEDS[part]]) for part in parts]
         negatives = []
-        for key in keys:
-            of_parts = [of_part.get(key.fact, []) for of_part in drawn]
-            negatives.append(_mixed(of_parts, count, generator_of(key, [*seed, _SEEDS["any"]])))
+        for fact in facts:
+            of_parts = [of_part.get(fact.key, []) for of_part in drawn]
+            negatives.append(_mixed(of_parts, count, generator_of(fact.key, [*seed, _SEEDS["any"]])))
         return negatives
 
     def _negatives(
-        self, place: str, facts: Mapping[FactKey, AskedFact], draws: Sequence[PoolDraw[FalseFact]], count: int
-    ) -> dict[str, list[FalseFact]]:
-        """Return the negatives of each fact's draws, by the fact's id."""
+        self, part: str, facts: Sequence[AskedFact], count: int, seed: Sequence[int]
+    ) -> dict[FactKey, list[FalseFact]]:
+        """Return the negatives of each fact that replace a part."""
+        keys = list(map(attrgetter("key"), facts))
+        draws: list[PoolDraw[FalseFact]]
+        if part == RELATION:
+            draws = self._relation_draws(facts, seed)
+        elif self._any_type:
+            draws = [self._draw_of_all(place, fact, part, seed) for place, fact in enumerate(facts)]
+        else:
+            pools = map(object_pool if part == OBJECT else subject_pool, facts)
+            draws = self._draws.begin(keys, list(pools), seed)
 
         def test(tried: Tried) -> list[dict[int, FalseFact]]:
-            absent = self._absent(self._candidates(place, facts, tried))
-            return by_number(tried, ((each.fact, each.number, each.false) for each in absent))
+            absent = self._absent(self._candidates(part, facts, tried))
+            return by_number(tried, {(each.place, each.number): each.false for each in absent})
 
         go_through(draws, count, test)
-        return {draw.key.fact: list(draw.accepted.values())[:count] for draw in draws}
+        return {keys[draw.place]: list(draw.accepted.values())[:count] for draw in draws}
 
-    def _entity_draws(
-        self, place: str, keys: Sequence[FactKey], rows: Mapping[str, Row], seed: Sequence[int]
-    ) -> list[PoolDraw[FalseFact]]:
-        """Return draws from the pool of the entity in this place of each fact."""
-        if self._any_type:
-            return [self._draw_of_all(key, rows[key.fact], seed) for key in keys]
-        pool_of = object_pool if place == OBJECT else subject_pool
-        return self._draws.begin(keys, {fact: pool_of(row) for fact, row in rows.items()}, seed)
-
-    def _draw_of_all(self, key: FactKey, row: Row, seed: Sequence[int]) -> PoolDraw[FalseFact]:
+    def _draw_of_all(self, place: int, fact: AskedFact, part: str, seed: Sequence[int]) -> PoolDraw[FalseFact]:
         """Return draws from all entities, or from all literals."""
-        total = row["total"]
-        if total <= SHUFFLED_MEMBERS:
-            return PoolDraw.of_members(key, np.arange(total), seed)
-        if row.get("datatype"):
-            literals = ObjectPool((("sample/literals", ""),), self._literals, total)
-            return self._draws.begin([key], {key.fact: literals}, seed)[0]
-        share = max(total - self._literals, 1) / total
-        return PoolDraw(key, generator_of(key, seed), None, None, total, share)
+        generator = generator_of(fact.key, seed)
+        if fact.total <= SHUFFLED_MEMBERS:
+            return PoolDraw.of_members(place, np.arange(fact.total), generator)
+        if part == OBJECT and fact.object_datatype:
+            literals = ObjectPool((("sample/literals", ""),), self._literals, fact.total)
+            draw: PoolDraw[FalseFact]
+            [draw] = self._draws.begin([fact.key], [literals], seed)
+            draw.place = place
+            return draw
+        share = max(fact.total - self._literals, 1) / fact.total
+        return PoolDraw(place, generator, None, None, fact.total, share)
 
     @cached_property
     def _literals(self) -> int:
@@ -195,57 +185,53 @@ class StatementNegatives:
         """Relations that have facts."""
         return {row["id"] for row in self._graph.read("sample/used_relations")}
 
-    def _relation_draws(
-        self,
-        facts: Mapping[FactKey, AskedFact],
-        objects: Mapping[str, Row],
-        subjects: Mapping[str, Row],
-        seed: Sequence[int],
-    ) -> list[PoolDraw[FalseFact]]:
+    def _relation_draws(self, facts: Sequence[AskedFact], seed: Sequence[int]) -> list[PoolDraw[FalseFact]]:
         """Return draws from the relations that can replace that of each fact, by their places in the order."""
-        if self._any_type:
-            linked = [self._used] * len(facts)
-        else:
-            linked = self._linked.between(
-                [subject_pool(subjects[key.fact]) for key in facts], [objects[key.fact] for key in facts]
-            )
+        linked = [self._used] * len(facts) if self._any_type else self._linked.between(facts)
         draws: list[PoolDraw[FalseFact]] = []
-        for fact, relations in zip(facts.values(), linked, strict=True):
+        for place, (fact, relations) in enumerate(zip(facts, linked, strict=True)):
             others = relations - self._alike.get(fact.relation, {fact.relation})
-            draws.append(PoolDraw.of_members(fact.key, np.flatnonzero(np.isin(self._order, list(others))), seed))
+            members = np.flatnonzero(np.isin(self._order, list(others)))
+            draws.append(PoolDraw.of_members(place, members, generator_of(fact.key, seed)))
         return draws
 
-    def _candidates(self, place: str, facts: Mapping[FactKey, AskedFact], tried: Tried) -> list[_Candidate]:
+    def _candidates(self, part: str, facts: Sequence[AskedFact], tried: Tried) -> list[_Candidate]:
         """Return the candidates with the entities or relations of these numbers."""
         candidates = []
-        if place == RELATION:
-            for key, numbers in tried:
-                fact = facts[key]
+        if part == RELATION:
+            for place, numbers in tried:
+                fact = facts[place]
                 for number in numbers:
                     false = _changed(fact, RELATION, relation=self._order[number])
-                    candidates.append(_Candidate(key.fact, number, false, fact.subject_names, fact.object_names))
+                    candidates.append(_Candidate(place, number, false, fact.subject_names, fact.object_names))
             return candidates
-        requests = []
-        for key, numbers in tried:
-            fact = facts[key]
-            request: Row = {"fact": key.fact, "numbers": list(numbers)}
-            if place == OBJECT:
-                request |= {"replaced": fact.object, "other": key.subject, "relation": fact.relation}
-            else:
-                request |= {"replaced": key.subject, "other": fact.object, "relation": None}
-            requests.append(request)
-        by_fact = {key.fact: facts[key] for key, _ in tried}
-        for row in self._graph.read("sample/replacements", rows=requests, any_type=self._any_type):
-            label, fact = row["label"], by_fact[row["fact"]]
-            names = names_of(label, row["aliases"])
-            if not label.strip() or share_name(names, fact.object_names if place == OBJECT else fact.subject_names):
+        requests = [self._request(part, place, facts[place], numbers) for place, numbers in tried]
+        for row in self._graph.read("sample/candidates", rows=requests):
+            label, fact, names = row["label"], facts[row["index"]], names_of(row["label"], row["aliases"])
+            own_names, own_datatype = fact.subject_names, fact.subject_datatype
+            if part == OBJECT:
+                own_names, own_datatype = fact.object_names, fact.object_datatype
+            is_end = row["id"] in (fact.key.subject, fact.object)
+            is_of_kind = bool(row["datatype"]) == bool(own_datatype)
+            if not label.strip() or is_end or not is_of_kind or share_name(names, own_names):
                 continue
-            if place == OBJECT:
-                false, both = _changed(fact, place, object=row["id"], object_label=label), (fact.subject_names, names)
+            if part == OBJECT:
+                false, both = _changed(fact, part, object=row["id"], object_label=label), (fact.subject_names, names)
             else:
-                false, both = _changed(fact, place, subject=row["id"], subject_label=label), (names, fact.object_names)
-            candidates.append(_Candidate(row["fact"], row["number"], false, *both))
+                false, both = _changed(fact, part, subject=row["id"], subject_label=label), (names, fact.object_names)
+            candidates.append(_Candidate(row["index"], row["number"], false, *both))
         return candidates
+
+    def _request(self, part: str, place: int, fact: AskedFact, numbers: Sequence[int]) -> Row:
+        """Return the row of a query for entities in place of an end: of its types, or without types like it."""
+        types, datatype, of = fact.subject_types, fact.subject_datatype, None
+        if part == OBJECT:
+            types, datatype, of = fact.object_types, fact.object_datatype, fact.relation
+        if self._any_type:
+            return candidate_row(place, numbers)
+        if types:
+            return candidate_row(place, numbers, types=types)
+        return candidate_row(place, numbers, of=of, datatype=datatype)
 
     def _absent(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Return the candidates that the graph does not contain."""
@@ -323,31 +309,34 @@ class _LinkedRelations:
         self._draws = PoolDraws(graph)
         self._links: dict[tuple[Members, ...], frozenset[_Link]] = {}
 
-    def between(self, pools: Sequence[ObjectPool], objects: Sequence[Row]) -> list[set[str]]:
-        """Return the relations from each pool of subjects to the kind of each object, a row of ``sample/pools``."""
-        new = {"\n".join(id_ for _, id_ in pool.lists): pool for pool in pools if pool.lists not in self._links}
+    def between(self, facts: Sequence[AskedFact]) -> list[set[str]]:
+        """Return the relations from the kind of each fact's subject to the kind of its object."""
+        pools = list(map(subject_pool, facts))
+        new = {pool.lists: pool for pool in pools if pool.lists not in self._links}
         if new:
+            kinds = list(new)
             # These keys are of kinds instead of facts.
-            kinds = [FactKey("", kind) for kind in new]
-            drawn = self._draws.draw(kinds, new, KIND_MEMBERS, [_LINKS], lambda rows: self._members(rows, new))
-            for pool, members in zip(new.values(), drawn, strict=True):
-                self._links[pool.lists] = frozenset().union(*members)
-        relations = []
-        for pool, row in zip(pools, objects, strict=True):
-            types = frozenset(map(itemgetter("id"), row["types"]))
-            relations.append(
-                {link.relation for link in self._links[pool.lists] if link.leads_to(types, row["datatype"])}
+            keys = [FactKey("", "\n".join(id_ for _, id_ in lists)) for lists in kinds]
+            drawn = self._draws.draw(
+                keys, list(new.values()), KIND_MEMBERS, [_LINKS], lambda tried: self._members(tried, kinds)
             )
+            for kind, members in zip(kinds, drawn, strict=True):
+                self._links[kind] = frozenset().union(*members)
+        relations = []
+        for pool, fact in zip(pools, facts, strict=True):
+            types = frozenset(map(attrgetter("id"), fact.object_types))
+            links = self._links[pool.lists]
+            relations.append({link.relation for link in links if link.leads_to(types, fact.object_datatype)})
         return relations
 
-    def _members(self, rows: Tried, pools: Mapping[str, ObjectPool]) -> list[dict[int, frozenset[_Link]]]:
+    def _members(self, tried: Tried, kinds: Sequence[tuple[Members, ...]]) -> list[dict[int, frozenset[_Link]]]:
         """Return the links of the members of each kind with these numbers."""
-        members = []
-        for key, numbers in rows:
-            types = [id_ for query, id_ in pools[key.fact].lists if query == "sample/members"]
-            members.append({"kind": key.fact, "types": types, "numbers": list(numbers)})
-        accepted = []
-        for row in self._graph.read("sample/links", rows=members):
+        rows = []
+        for place, numbers in tried:
+            types = [id_ for query, id_ in kinds[place] if query == "sample/members"]
+            rows.append({"kind": place, "types": types, "numbers": list(numbers)})
+        accepted = {}
+        for row in self._graph.read("sample/links", rows=rows):
             links = (_Link(link["relation"], frozenset(link["types"]), link["datatype"]) for link in row["links"])
-            accepted.append((row["kind"], row["number"], frozenset(links)))
-        return by_number(rows, accepted)
+            accepted[row["kind"], row["number"]] = frozenset(links)
+        return by_number(tried, accepted)

@@ -1,6 +1,9 @@
 """``kgprobe.measure`` as a user calls it."""
 
 import json
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,27 @@ def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, ti
     assert "By relation" in page
     assert "Min@n" in page
     assert result.folder.parent == home / "probes"
+
+
+def test_measure_of_20_facts_asks_four_queries_for_them(
+    example_graph: Graph, tiny: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries: Counter[str] = Counter()
+
+    def counted(method: Callable[..., Any], query: str, **parameters: Any) -> Any:
+        queries[query] += 1
+        return method(query, **parameters)
+
+    for name in ("read", "stream"):
+        monkeypatch.setattr(example_graph, name, partial(counted, getattr(example_graph, name)))
+    result = kgprobe.measure(example_graph, tiny, "distractors", limit=20, as_of="2024")
+    assert len(result.to_frame()) == 20
+    # The templates, the scan, and the facts of each of two batches.
+    assert [queries.pop(name) for name in ("sample/relations", "sample/askable", "sample/facts")] == [1, 1, 2]
+    # Distractors: the members of the types, once each, and the entities of each round of draws.
+    assert queries.pop("sample/members") <= 2
+    assert queries.pop("sample/candidates") <= 4
+    assert queries == {"reverse/origin": 1, "load/state": 1, "sample/last_changes": 1}
 
 
 def test_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:

@@ -18,8 +18,10 @@ from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.results.result import Result
 from kgprobe.results.samples import FactSample
 from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
+from tests.sampling.enumerable import ruled
 
 PARIS = "Q142 P36 Q90"
 PRESIDENT = "United States | head of state | Donald Trump"
@@ -62,7 +64,9 @@ def test_what_is_sampled_can_be_looked_at(example_graphs: Graph) -> None:
 
 def test_random_distractors_follow_from_the_seed(example_graphs: Graph) -> None:
     sample = kgprobe.sample_distractors(example_graphs, PARIS, as_of=AT)
-    [expected] = RandomDistractors(example_graphs).retrieve([key_of(example_graphs, PARIS)], 10, [0])
+    [expected] = RandomDistractors(example_graphs).retrieve(
+        ruled(example_graphs, [key_of(example_graphs, PARIS)]), 10, [0]
+    )
     rows = sample.rows()
     assert [(row["id"], row["label"], row["reason"]) for row in rows] == [(d.id, d.label, d.reason) for d in expected]
     assert [row["rank"] for row in rows] == list(range(1, 11))
@@ -154,7 +158,8 @@ def test_negatives_are_other_objects_former_ones_marked(example_graphs: Graph) -
     assert {(row["candidates"], row["former_objects"]) for row in rows} == {(objects["count"], "wrong")}
     never = kgprobe.sample_negatives(example_graphs, PRESIDENT, 900, former="never", as_of=AT)
     assert {(row["former"], row["former_objects"]) for row in never.rows()} == {(False, "never")}
-    [expected] = Negatives(example_graphs, DAY).draw([key_of(example_graphs, PRESIDENT)], 3, [0])
+    president = describe_facts(example_graphs, [key_of(example_graphs, PRESIDENT)])
+    [expected] = Negatives(example_graphs, DAY).draw(president, 3, [0])
     few = kgprobe.sample_negatives(example_graphs, PRESIDENT, 3, as_of=AT)
     assert [row["id"] for row in few.rows()] == [negative.id for negative in expected]
     assert not few.notes

@@ -7,8 +7,10 @@ from kgprobe.labelling.answers import count_answers
 from kgprobe.labelling.prediction import AnsweredRounds
 from kgprobe.labelling.ways import WAYS
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.recall.evidence import RecallEvidence
 from kgprobe.sampling.keys import FactKey
+from tests.results.answered import answers_of_outcomes
 
 FACT = FactKey("s", "f")
 
@@ -24,8 +26,9 @@ class OneFact:
 
 
 def test_luck_of_recall_is_that_of_its_verdict() -> None:
-    evidence = RecallEvidence("q", (), 4, 10, 10, 160, 160, chance=0.05)
-    answers = count_answers(WAYS["recall"], [[Outcome(FACT, Verdict.RIGHT, "r", evidence=evidence)]])
+    evidence = RecallEvidence("q", (RightAnswer("o", ("object",)),), 4, 10, 10, 160, 160, chance=0.05)
+    outcome = Outcome(FACT, Verdict.RIGHT, "r", evidence=evidence)
+    answers = count_answers(WAYS["recall"], [answers_of_outcomes("recall", [outcome], {})])
     # Ten greedy answers are one verdict: not the chance that any of ten guesses is right, which is 0.4.
     answered = AnsweredRounds.of(OneFact(), answers)  # type: ignore[arg-type]
     assert (answered.right.tolist(), answered.by_luck.tolist()) == ([1], [pytest.approx(0.05)])

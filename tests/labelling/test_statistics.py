@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kgprobe.labelling.answers import FactCounts, WayAnswers
+from kgprobe.labelling.answers import WayAnswers
 from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts, profile_class, slick_class
 from kgprobe.labelling.statistics import statistics_of
@@ -17,7 +17,8 @@ DRAWS = 20_000
 def answers_of(way: str, column: str, answers: int, chance: float) -> WayAnswers:
     return WayAnswers(
         WAYS[way],
-        {name: {} for name in WAYS[way].columns} | {column: {"f": FactCounts(1, answers, [chance] * answers)}},
+        {name: {} for name in WAYS[way].columns} | {column: {"f": Counts(1, answers, chance)}},
+        {},
         [],
         1,
     )
@@ -39,8 +40,8 @@ def test_guessed_profile_equals_a_simulation() -> None:
 
 
 def test_guessed_slick_equals_a_simulation() -> None:
-    counts = {"recall": {"f": FactCounts(1, 4, [0.3] * 4)}, "recall_sampled": {"f": FactCounts(1, 6, [0.1] * 6)}}
-    answers = AnswersByFact([WayAnswers(WAYS["recall"], counts, [], 1)])
+    counts = {"recall": {"f": Counts(1, 4, 0.3)}, "recall_sampled": {"f": Counts(1, 6, 0.1)}}
+    answers = AnswersByFact([WayAnswers(WAYS["recall"], counts, {}, [], 1)])
     generator = np.random.default_rng(0)
     pairs = zip(generator.binomial(4, 0.3, DRAWS).tolist(), generator.binomial(6, 0.1, DRAWS).tolist(), strict=True)
     drawn = Counter(slick_class(Counts(a, 4, 0.3), Counts(b, 6, 0.1)) for a, b in pairs)

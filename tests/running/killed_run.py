@@ -13,7 +13,8 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run
-from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.distractors import EXCLUDED, RandomDistractors
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 
 AS_OF = 20200101
@@ -42,14 +43,15 @@ class HashProbe:
     relations = ("r0", "r1")
 
     def __init__(self, graph: Graph) -> None:
-        self._distractors = RandomDistractors(graph)
+        self._graph, self._distractors = graph, RandomDistractors(graph)
 
     def describe(self) -> dict[str, Any]:
         return {"model": "hash"}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         outcomes = []
-        for fact, rivals in zip(facts, self._distractors.retrieve(facts, 3, seed), strict=True):
+        asked = [(fact, EXCLUDED) for fact in describe_facts(self._graph, facts)]
+        for fact, rivals in zip(facts, self._distractors.retrieve(asked, 3, seed), strict=True):
             beaten = all(zlib.crc32(rival.id.encode()) < zlib.crc32(fact.fact.encode()) for rival in rivals)
             verdict = Verdict.RIGHT if beaten else Verdict.WRONG
             evidence = HashEvidence(tuple(rival.id for rival in rivals))

@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kgprobe.base.records import Entity, Fact
+from kgprobe.graph.client import Graph
+from kgprobe.sampling.distractors import EXCLUDED, FormerObjects, RuledFact
+from kgprobe.sampling.facts import describe_facts
+from kgprobe.sampling.keys import FactKey
 
 AS_OF = 20200101
 
@@ -108,3 +112,8 @@ def ranking(
     own = divisor(like) if weighting == "tf-idf" else 1.0
     ranked = sorted(among - {like}, key=lambda entity: (-score(entity), divisor(entity), order.index(entity)))
     return [(entity, score(entity) * UNIT / own) for entity in ranked]
+
+
+def ruled(graph: Graph, keys: Sequence[FactKey], former: FormerObjects = EXCLUDED) -> list[RuledFact]:
+    """Return facts as retrievers of distractors take them, all with the same rule."""
+    return [(fact, former) for fact in describe_facts(graph, keys)]

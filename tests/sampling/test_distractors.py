@@ -13,7 +13,7 @@ from kgprobe.sampling.distractors import EXCLUDED, Distractor, FormerObjects, Ra
 from kgprobe.sampling.facts import askable_facts, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool
-from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
+from tests.sampling.enumerable import AS_OF, current, distractors, enumerable, ruled
 from tests.written_source import WrittenSource
 
 
@@ -34,7 +34,7 @@ def test_all_distractors_are_found_and_nothing_else(
     named = {entity.id for entity in people if entity.label}
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    drawn = RandomDistractors(graph).retrieve(keys, len(people), [0])
+    drawn = RandomDistractors(graph).retrieve(ruled(graph, keys), len(people), [0])
     for fact, rivals in zip(asked, drawn, strict=True):
         ids = [rival.id for rival in rivals]
         assert len(ids) == len(set(ids))
@@ -57,8 +57,9 @@ def test_every_distractor_is_equally_probable(
     sampler = RandomDistractors(graph)
     counts: Counter[str] = Counter()
     first: Counter[str] = Counter()
+    asked = ruled(graph, [FactKey("e1", fact.id) for fact in facts])
     for seed in range(40):
-        for rivals in sampler.retrieve([FactKey("e1", fact.id) for fact in facts], 3, [seed]):
+        for rivals in sampler.retrieve(asked, 3, [seed]):
             assert len(rivals) == 3
             counts.update(rival.id for rival in rivals)
             first[rivals[0].id] += 1
@@ -82,12 +83,9 @@ def test_admissible_returns_distractors_with_their_reasons(graph: Graph) -> None
     load(graph, WrittenSource(people, facts, [Relation("r"), Relation("q", "founded in")]))
     # They are numbered as they come.
     numbers = {entity.id: number for number, entity in enumerate(people)}
-    rows = [
-        (FactKey("s", "f"), [numbers["b"], numbers["s"], numbers["a"], numbers["o"], 99]),
-        (FactKey("s", "g"), list(numbers.values())),
-        (FactKey("s", "f"), []),
-    ]
-    cities, years, none = admissible(graph, rows)
+    asked = ruled(graph, [FactKey("s", "f"), FactKey("s", "g")])
+    tried = [(0, [numbers["b"], numbers["s"], numbers["a"], numbers["o"], 99]), (1, list(numbers.values())), (0, [])]
+    cities, years, none = admissible(graph, asked, tried)
     assert list(cities.values()) == [
         Distractor("b", "Nice", (), numbers["b"], "city, u, like Paris"),
         Distractor("a", "Lyon", ("Lugdunum",), numbers["a"], "city, like Paris"),
@@ -121,11 +119,11 @@ def test_names_shared_by_case_folding_exclude_a_rival(graph: Graph, own: str, ot
     ]
     facts = [Fact("f", "s", "r", "o"), Fact("g", "s", "r", "former", end="1990")]
     load(graph, WrittenSource(entities, facts))
-    key = FactKey("s", "f")
+    keys = [FactKey("s", "f")]
     for former, ids in ((EXCLUDED, {"fine", "namesake of former"}), (FormerObjects(names=True), {"fine"})):
-        (rivals,) = RandomDistractors(graph).retrieve([key], 9, [0], former)
+        (rivals,) = RandomDistractors(graph).retrieve(ruled(graph, keys, former), 9, [0])
         assert {rival.id for rival in rivals} == ids
-    assert describe_pool(graph, key).left_out == (
+    assert describe_pool(graph, *describe_facts(graph, keys)).left_out == (
         ["the object itself", "1 right as well, now or at another time", "3 with a name of its"]
     )
 

@@ -15,6 +15,7 @@ from kgprobe.sampling.distractors import FORMER, RandomDistractors, former_objec
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.sentences import Cloze
+from tests.sampling.enumerable import ruled
 from tests.sampling.real_facts import hash_of, wikidata
 from tests.written_source import WrittenSource
 
@@ -66,7 +67,7 @@ def test_omega_real_facts_equals_naive_definition(graph: Graph, shared_data: Pat
     sizes = {}
     for former in FORMER:
         rule = former_objects(former, AS_OF, present=True)
-        drawn = RandomDistractors(graph).retrieve(keys, len(entities), [0], rule)
+        drawn = RandomDistractors(graph).retrieve(ruled(graph, keys, rule), len(entities), [0])
         for fact, rivals in zip(sample, drawn, strict=True):
             assert {rival.id for rival in rivals} == omega(entities, facts, fact, former), (former, fact)
         sizes[former] = sum(map(len, drawn))

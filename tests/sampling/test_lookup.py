@@ -10,6 +10,7 @@ from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling.distractors import former_objects
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool, find_fact
 from tests.sampling.enumerable import AS_OF, distractors, enumerable
@@ -98,7 +99,8 @@ def test_pool_says_who_is_in_it_and_who_is_left_out(graph: Graph, former: str) -
                 if id_ in known
                 else "with a name of its"
             ] += 1
-        pool = describe_pool(graph, FactKey(fact.subject, fact.id), former_objects(former, AS_OF, present=True))
+        [asked] = describe_facts(graph, [FactKey(fact.subject, fact.id)])
+        pool = describe_pool(graph, asked, former_objects(former, AS_OF, present=True))
         order = ["right as well, now or at another time", "with a name of its", "without a name"]
         listed = [f"{reasons[reason]} {reason}" for reason in order if reasons[reason]]
         assert pool.left_out == ["the object itself", *listed]

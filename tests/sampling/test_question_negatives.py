@@ -10,6 +10,7 @@ from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling import pool_draws as module
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
 from tests.sampling.enumerable import AS_OF, enumerable
@@ -46,8 +47,8 @@ def test_all_negatives_are_found_and_nothing_else(
     monkeypatch.setattr(module, "PATIENCE", 15)
     people, facts = enumerable(seed, entities=30, facts=60, subjects=6)
     load(graph, WrittenSource(people, facts))
-    keys = [FactKey(fact.subject, fact.id) for fact in facts]
-    drawn = Negatives(graph, AS_OF).draw(keys, len(people), [0])
+    asked = describe_facts(graph, [FactKey(fact.subject, fact.id) for fact in facts])
+    drawn = Negatives(graph, AS_OF).draw(asked, len(people), [0])
     formers = 0
     for fact, negatives in zip(facts, drawn, strict=True):
         found = {negative.id: negative.former for negative in negatives}
@@ -72,7 +73,7 @@ def test_namesake_by_case_folding_is_no_negative(graph: Graph) -> None:
     facts += [Fact(f"of {one.id}", "o", "r", one.id) for one in people[3:]]
     load(graph, WrittenSource(people, facts))
     for former in ("wrong", "right"):
-        (negatives,) = Negatives(graph, AS_OF, former).draw([FactKey("s", "f")], 9, [0])
+        (negatives,) = Negatives(graph, AS_OF, former).draw(describe_facts(graph, [FactKey("s", "f")]), 9, [0])
         assert [negative.id for negative in negatives] == ["fine"]
 
 
@@ -82,13 +83,11 @@ def test_one_is_drawn_with_the_same_probability_as_any_other(graph: Graph) -> No
     facts = [Fact(f"f{n}", "e0" if n < 3 else "e1", "r", f"e{n + 2}") for n in range(12)]
     load(graph, WrittenSource(people, facts))
     negatives = Negatives(graph, AS_OF)
-    counts = Counter(negatives.draw([FactKey("e0", "f0")], 1, [seed])[0][0].id for seed in range(450))
+    asked = describe_facts(graph, [FactKey("e1", "f5"), FactKey("e0", "f0")])
+    counts = Counter(negatives.draw(asked[1:], 1, [seed])[0][0].id for seed in range(450))
     assert set(counts) == {f"e{n + 2}" for n in range(3, 12)}
     assert stats.chisquare(list(counts.values())).pvalue > 1e-3
-    assert (
-        negatives.draw([FactKey("e0", "f0")], 1, [7])
-        == negatives.draw([FactKey("e1", "f5"), FactKey("e0", "f0")], 1, [7])[1:]
-    )
+    assert negatives.draw(asked[1:], 1, [7]) == negatives.draw(asked, 1, [7])[1:]
 
 
 def test_literal_has_literals_of_its_kind_beside_it(graph: Graph) -> None:
@@ -101,7 +100,8 @@ def test_literal_has_literals_of_its_kind_beside_it(graph: Graph) -> None:
     # Sources mix what they know of a birth: a year, a day, and where it was.
     facts = [Fact(f"f{n}", f"e{n}", "born", entity.id) for n, entity in enumerate(entities[9:])]
     load(graph, WrittenSource(entities, facts))
-    drawn = Negatives(graph, AS_OF).draw([FactKey(fact.subject, fact.id) for fact in facts], 99, [0])
+    asked = describe_facts(graph, [FactKey(fact.subject, fact.id) for fact in facts])
+    drawn = Negatives(graph, AS_OF).draw(asked, 99, [0])
     for number, (fact, negatives) in enumerate(zip(facts, drawn, strict=True)):
         kind = {other.object for other in facts[number // 3 * 3 : number // 3 * 3 + 3]}
         assert {negative.id for negative in negatives} == kind - {fact.object}

@@ -16,7 +16,7 @@ from kgprobe.sampling import pool_draws, semantic
 from kgprobe.sampling.features import Described, build_index, open_features
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import Search, SemanticDistractors
-from tests.sampling.enumerable import bags, distractors, enumerable, ranking
+from tests.sampling.enumerable import bags, distractors, enumerable, ranking, ruled
 from tests.written_source import WrittenSource
 
 
@@ -133,7 +133,7 @@ def test_distractors_are_the_nearest_in_omega(graph: Graph, seed: int, weighting
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
     retriever = SemanticDistractors(graph, weighting)
-    everything, few = retriever.retrieve(keys, 100, [0]), retriever.retrieve(keys, 2, [0])
+    everything, few = (retriever.retrieve(ruled(graph, keys), count, [0]) for count in (100, 2))
     for fact, all_rivals, first in zip(asked, everything, few, strict=True):
         omega = distractors(people, facts, fact)
         expected = ranking(features, fact.object, omega, order, weighting)
@@ -170,7 +170,7 @@ def test_semantic_unrelated_come_last_in_seeded_order(
     keys = [FactKey("s", "asked"), FactKey("z", "other")]
 
     def retrieved(seed: int, asked: list[FactKey] = keys, count: int = 29) -> list[list[str]]:
-        found = retriever.retrieve(asked, count, [7, seed])
+        found = retriever.retrieve(ruled(graph, asked), count, [7, seed])
         assert all([rival.unlike for rival in its] == [False] * 4 + [True] * (count - 4) for its in found)
         return [[rival.id for rival in its] for its in found]
 
@@ -202,7 +202,7 @@ def test_reason_names_what_is_shared_weightiest_first(graph: Graph) -> None:
     pairs += [("c3", "in", "G"), ("c4", "of", "F"), ("c4", "to", "t0"), ("q", "to", "t0"), ("q", "about", "c0")]
     facts = [Fact(f"{s} {r} {o}", s, r, o) for s, r, o in pairs if o != "t0"]
     load(graph, WrittenSource(people, facts, [Relation("in", "country"), Relation("on", "river")]))
-    [found] = SemanticDistractors(graph).retrieve([FactKey("q", "q about c0")], 9, [0])
+    [found] = SemanticDistractors(graph).retrieve(ruled(graph, [FactKey("q", "q about c0")]), 9, [0])
     reasons = {rival.id: rival.reason.split("; ")[1].split(": ")[-1] for rival in found}
     assert reasons == {
         "c1": "river = Seine, country = France, instance of = city",

@@ -11,10 +11,12 @@ from kgprobe.graph.ingest import load
 from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling import similar_literals
 from kgprobe.sampling.distractors import RandomDistractors
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
 from kgprobe.sampling.similar_literals import size_of
 from tests.cases import slow_except
+from tests.sampling.enumerable import ruled
 from tests.written_source import WrittenSource
 
 AS_OF = 20251231
@@ -71,8 +73,8 @@ def test_half_nearest_in_size_comes_first(
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
     by_id = {entity.id: entity for entity in entities}
     for count in (2, 20):
-        distractors = RandomDistractors(graph).retrieve(keys, count, [0])
-        negatives = Negatives(graph, AS_OF).draw(keys, count, [0])
+        distractors = RandomDistractors(graph).retrieve(ruled(graph, keys), count, [0])
+        negatives = Negatives(graph, AS_OF).draw(describe_facts(graph, keys), count, [0])
         for fact, drawn, wrong in zip(asked, distractors, negatives, strict=True):
             nearest = similar(entities, facts, fact)
             kind = {entity.id for entity in entities if entity.datatype == by_id[fact.object].datatype}
@@ -88,22 +90,22 @@ def test_at_most_some_literals_on_both_sides_are_similar(graph: Graph, monkeypat
     entities, facts = world()
     load(graph, WrittenSource(entities, facts))
     # 1879 is listed between 1871 and 1914.
-    (drawn,) = RandomDistractors(graph).retrieve([FactKey("t4", "y4")], 2, [0])
+    (drawn,) = RandomDistractors(graph).retrieve(ruled(graph, [FactKey("t4", "y4")]), 2, [0])
     assert {each.id for each in drawn} == {"1871", "1914"}
     # An object beyond the listed ones has distractors, too.
     monkeypatch.setattr(similar_literals, "MOST_LITERALS", 1)
-    (drawn,) = RandomDistractors(graph).retrieve([FactKey("t4", "y4")], 20, [0])
+    (drawn,) = RandomDistractors(graph).retrieve(ruled(graph, [FactKey("t4", "y4")]), 20, [0])
     assert len(drawn) == len(YEARS)
 
 
 def test_order_within_the_half_depends_on_the_seed(graph: Graph) -> None:
     entities, facts = world()
     load(graph, WrittenSource(entities, facts))
-    key = [FactKey("t4", "y4")]
-    drawn = [[each.id for each in RandomDistractors(graph).retrieve(key, 4, [seed])[0]] for seed in range(12)]
+    asked = ruled(graph, [FactKey("t4", "y4")])
+    drawn = [[each.id for each in RandomDistractors(graph).retrieve(asked, 4, [seed])[0]] for seed in range(12)]
     assert {frozenset(ids) for ids in drawn} == {frozenset(similar(entities, facts, facts[4]))}
     assert len({ids[0] for ids in drawn}) > 1
-    assert drawn[3] == [each.id for each in RandomDistractors(graph).retrieve(key, 4, [3])[0]]
+    assert drawn[3] == [each.id for each in RandomDistractors(graph).retrieve(asked, 4, [3])[0]]
 
 
 def test_literals_without_size_are_drawn_as_before(graph: Graph) -> None:
@@ -111,7 +113,7 @@ def test_literals_without_size_are_drawn_as_before(graph: Graph) -> None:
     things = [Entity(f"t{number}", f"thing {number}") for number in range(4)]
     facts = [Fact(f"f{number}", f"t{number}", "motto", text.id) for number, text in enumerate(texts)]
     load(graph, WrittenSource([*things, *texts], facts))
-    (drawn,) = RandomDistractors(graph).retrieve([FactKey("t0", "f0")], 5, [0])
+    (drawn,) = RandomDistractors(graph).retrieve(ruled(graph, [FactKey("t0", "f0")]), 5, [0])
     assert {each.id for each in drawn} == {text.id for text in texts[1:]}
 
 

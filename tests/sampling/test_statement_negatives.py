@@ -11,6 +11,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling import pool_draws
 from kgprobe.sampling import statement_negatives as module
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.statement_negatives import ENDS, FalseFact, StatementNegatives
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
@@ -43,11 +44,11 @@ def test_all_negatives_are_found_and_nothing_else(
     people, facts = graph_of(3)
     load(graph, WrittenSource(people, facts))
     naive = Naive(people, facts, max_degree=8)
-    keys = [FactKey(fact.subject, fact.id) for fact in facts]
+    asked = describe_facts(graph, [FactKey(fact.subject, fact.id) for fact in facts])
     counts: Counter[str] = Counter()
     for place in ENDS:
         drawn = StatementNegatives(graph, RELATIONS, RELATIONS, replace=place, any_type=any_type).draw(
-            keys, len(people), [0]
+            asked, len(people), [0]
         )
         for fact, negatives in zip(facts, drawn, strict=True):
             found = triples_of(negatives)
@@ -76,7 +77,7 @@ def test_namesakes_of_both_ends_say_the_same(graph: Graph) -> None:
     load(graph, WrittenSource(entities, facts))
 
     def drawn(place: str, key: FactKey) -> set[Triple]:
-        (negatives,) = StatementNegatives(graph, {}, ["in"], replace=place).draw([key], 9, [0])
+        (negatives,) = StatementNegatives(graph, {}, ["in"], replace=place).draw(describe_facts(graph, [key]), 9, [0])
         return set(triples_of(negatives))
 
     # Another Springfield was in state 2; what is called State 1 as well is no other state.
@@ -92,7 +93,7 @@ def test_few_literals_among_many_entities_are_all_found(graph: Graph, monkeypatc
     entities += [Entity(f"{n}", f"{n}", value=f"{n}", datatype="number") for n in range(3)]
     load(graph, WrittenSource(entities, [Fact("f", "e0", "r", "0"), Fact("g", "e0", "r", "e1")]))
     negatives = StatementNegatives(graph, {}, ["r"], any_type=True)
-    of_literal, of_entity = negatives.draw([FactKey("e0", "f"), FactKey("e0", "g")], 9, [0])
+    of_literal, of_entity = negatives.draw(describe_facts(graph, [FactKey("e0", "f"), FactKey("e0", "g")]), 9, [0])
     assert {negative.object for negative in of_literal} == {"1", "2"}
     assert len({negative.object for negative in of_entity}) == 9
 
@@ -103,8 +104,8 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
     facts += [Fact(f"g{n}", "e4", f"r{n}", "e5") for n in range(6)]
     load(graph, WrittenSource(entities, facts))
     negatives = StatementNegatives(graph, {}, ["r", *(f"r{n}" for n in range(6))], replace="any", any_type=True)
-    key = FactKey("e0", "f0")
-    counts = Counter(negatives.draw([key], 1, [seed])[0][0] for seed in range(150))
+    asked = describe_facts(graph, [FactKey("e1", "f1"), FactKey("e0", "f0")])
+    counts = Counter(negatives.draw(asked[1:], 1, [seed])[0][0] for seed in range(150))
     places = Counter(each.replaced for each in counts.elements())
     assert stats.chisquare([places[place] for place in ENDS]).pvalue > 1e-3
     for place, possible in (("subject", 7), ("relation", 6), ("object", 10)):
@@ -112,11 +113,10 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
         assert len(its) == possible
         assert stats.chisquare(its).pvalue > 1e-3
     # Whatever stands beside a fact has no say, and a draw is the same twice.
-    beside = [FactKey("e1", "f1"), key]
-    assert negatives.draw([key], 3, [7]) == negatives.draw(beside, 3, [7])[1:]
+    assert negatives.draw(asked[1:], 3, [7]) == negatives.draw(asked, 3, [7])[1:]
     assert negatives.draw([], 3, [7]) == []
     # Where one place has no more, the others go on.
-    (everything,) = negatives.draw([key], 99, [7])
+    (everything,) = negatives.draw(asked[1:], 99, [7])
     assert len(everything) == len(set(everything)) == 7 + 6 + 10
 
 
@@ -139,5 +139,5 @@ def test_large_kind_shows_its_relations_in_a_sample(graph: Graph, monkeypatch: p
     relations = {fact.relation for fact in facts}
     negatives = StatementNegatives(graph, {}, relations, replace="relation")
     # Person 2 died in city 0, not in city 2 where it was born.
-    drawn = negatives.draw([FactKey("p2", "born 2"), FactKey("p3", "born 3")], 9, [0])
+    drawn = negatives.draw(describe_facts(graph, [FactKey("p2", "born 2"), FactKey("p3", "born 3")]), 9, [0])
     assert [triples_of(its) for its in drawn] == [[("p2", "died in", "c2")], [("p3", "died in", "c0")]]

@@ -11,6 +11,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling import pool_draws as module
 from kgprobe.sampling.distractors import other_subjects
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from tests.written_source import WrittenSource
 
@@ -35,15 +36,15 @@ def test_all_are_found_and_nothing_else(graph: Graph, monkeypatch: pytest.Monkey
     # Whoever draws by number learns slowly that there are no more.
     monkeypatch.setattr(module, "PATIENCE", 15)
     load(graph, WrittenSource(ENTITIES, FACTS))
-    keys = [FactKey(fact.subject, fact.id) for fact in FACTS]
-    for fact, found in zip(FACTS, other_subjects(graph, keys, 60, [1]), strict=True):
+    asked = describe_facts(graph, [FactKey(fact.subject, fact.id) for fact in FACTS])
+    for fact, found in zip(FACTS, other_subjects(graph, asked, 60, [1]), strict=True):
         assert len(found) == len(set(found))
         assert set(found) == naive(fact), fact
-    few = other_subjects(graph, keys, 3, [1])
-    alone = [other_subjects(graph, [key], 3, [1])[0] for key in keys[:5]]
-    assert [len(found) for found in few] == [3] * len(keys)
+    few = other_subjects(graph, asked, 3, [1])
+    alone = [other_subjects(graph, [fact], 3, [1])[0] for fact in asked[:5]]
+    assert [len(found) for found in few] == [3] * len(asked)
     assert few[:5] == alone
-    assert few != other_subjects(graph, keys, 3, [2])
+    assert few != other_subjects(graph, asked, 3, [2])
 
 
 @pytest.mark.parametrize("listed", [10_000, 0], ids=["listed types", "types by number"])
@@ -51,7 +52,8 @@ def test_each_is_equally_probable(graph: Graph, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(module, "LISTED_MEMBERS", listed)
     load(graph, WrittenSource(ENTITIES, FACTS))
     counts: Counter[str] = Counter()
+    asked = describe_facts(graph, [FactKey("e0", "f0")])
     for seed in range(60):
-        counts.update(*other_subjects(graph, [FactKey("e0", "f0")], 6, [seed]))
+        counts.update(*other_subjects(graph, asked, 6, [seed]))
     assert set(counts) == naive(FACTS[0])
     assert stats.chisquare(list(counts.values())).pvalue > 1e-3

@@ -14,7 +14,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.sampling.distractors import FormerObjects
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
-from tests.sampling.enumerable import AS_OF, current, distractors, enumerable
+from tests.sampling.enumerable import AS_OF, current, distractors, enumerable, ruled
 from tests.written_source import WrittenSource
 
 
@@ -49,9 +49,10 @@ def test_former_objects_come_first_then_semantic_distractors(graph: Graph, seed:
     named = {entity.id for entity in people if entity.label}
     asked = [fact for fact in facts if {fact.subject, fact.object} <= named]
     keys = [FactKey(fact.subject, fact.id) for fact in asked]
-    everything = TemporalDistractors(graph, AS_OF).retrieve(keys, 100, [0], FormerObjects(AS_OF))
-    three = TemporalDistractors(graph, AS_OF).retrieve(keys, 3, [0], FormerObjects(AS_OF))
-    semantic = SemanticDistractors(graph).retrieve(keys, 100, [0])
+    asked_facts = ruled(graph, keys, FormerObjects(AS_OF))
+    everything = TemporalDistractors(graph, AS_OF).retrieve(asked_facts, 100, [0])
+    three = TemporalDistractors(graph, AS_OF).retrieve(asked_facts, 3, [0])
+    semantic = SemanticDistractors(graph).retrieve(ruled(graph, keys), 100, [0])
     seen = 0
     for fact, found, first, others in zip(asked, everything, three, semantic, strict=True):
         terms = [
@@ -91,12 +92,13 @@ def test_object_distance_is_its_nearest_term_ties_by_end(graph: Graph) -> None:
     load(graph, WrittenSource(people, facts))
     strategy = TemporalDistractors(graph, 20100101, "bm25")
     assert strategy.describe() == {"strategy": "temporal-semantic", "weighting": "bm25", "k1": 1.2, "b": 0.75}
-    [found] = strategy.retrieve([FactKey("s", "asked")], 9, [0], FormerObjects(20100101))
+    [found] = strategy.retrieve(ruled(graph, [FactKey("s", "asked")], FormerObjects(20100101)), 9, [0])
     assert [rival.id for rival in found] == ["b", "e", "d", "c", "a"]
     assert [rival.reason.split("; ")[1] for rival in found][:2] == ["held until 2008", "held until 2004"]
     # Of what is right later, nothing is wrong: not even `b`, which held before and holds again.
-    [earlier] = TemporalDistractors(graph, 19950101).retrieve([FactKey("s", "asked")], 9, [0], FormerObjects(19950101))
+    then = ruled(graph, [FactKey("s", "asked")], FormerObjects(19950101))
+    [earlier] = TemporalDistractors(graph, 19950101).retrieve(then, 9, [0])
     assert [rival.id for rival in earlier if rival.former] == ["a"]
     assert {rival.id for rival in earlier} == {"a"}
     # Of what has ended, nobody who ever held is a distractor.
-    assert strategy.retrieve([FactKey("s", "a1990")], 9, [0], FormerObjects(20100101)) == [[]]
+    assert strategy.retrieve(ruled(graph, [FactKey("s", "a1990")], FormerObjects(20100101)), 9, [0]) == [[]]

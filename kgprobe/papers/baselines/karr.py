@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from kgprobe.graph.client import Graph
-from kgprobe.graph.rows import column_by, rows_by
+from kgprobe.graph.rows import rows_by
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, not_unicode
 from kgprobe.papers.baselines.items import BaselineItem, Floats, Values, baseline_items
@@ -38,8 +38,9 @@ from kgprobe.papers.baselines.probability import log_probability
 from kgprobe.papers.baselines.register import BaselineKind, BySentence, Tools
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.sampling.distractors import SUBJECTS, other_subjects
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey, key_rows
-from kgprobe.sampling.pool_draws import PoolDraws, by_number, relation_pool
+from kgprobe.sampling.pool_draws import PoolDraws, Tried, relation_pool
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import SUBJECT
 
@@ -74,11 +75,11 @@ def draw_contrasts(graph: Graph, keys: Sequence[FactKey], count: int, seed: Sequ
     Subjects are drawn by :func:`~kgprobe.sampling.distractors.other_subjects`.
     """
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
-    relations = column_by("fact", "relation", graph.read("sample/facts", rows=key_rows(keys)))
+    facts = describe_facts(graph, keys)
     drawn = []
-    for key, subjects in zip(keys, other_subjects(graph, keys, count, seed), strict=True):
-        others = [relation for relation in sorted(clozes) if relation != relations[key.fact]]
-        drawn.append(Contrasts(tuple(subjects), draw_templates(key, others, clozes, count, seed)))
+    for fact, subjects in zip(facts, other_subjects(graph, facts, count, seed), strict=True):
+        others = [relation for relation in sorted(clozes) if relation != fact.relation]
+        drawn.append(Contrasts(tuple(subjects), draw_templates(fact.key, others, clozes, count, seed)))
     return drawn
 
 
@@ -203,18 +204,14 @@ def draw_authors_contrasts(graph: Graph, keys: Sequence[FactKey], seed: Sequence
 
     Cost: a listing of the subjects of each relation, once per call.
     """
-    rows_of_keys = key_rows(keys)
-    rows = rows_by("fact", graph.read("sample/relations_of_objects", rows=rows_of_keys))
-    pools = {row["fact"]: relation_pool(row) for row in graph.read("sample/subject_pools", rows=rows_of_keys)}
+    rows = rows_by("fact", graph.read("sample/relations_of_objects", rows=key_rows(keys)))
+    pools = list(map(relation_pool, describe_facts(graph, keys)))
     clozes = {row["id"]: row["clozes"] for row in graph.read("sample/relations") if row["active"] and row["clozes"]}
 
-    def read_names(draws: Sequence[tuple[FactKey, Sequence[int]]]) -> list[dict[int, tuple[str, ...]]]:
-        numbers = sorted(set().union(*(drawn for _, drawn in draws)))
+    def read_names(tried: Tried) -> list[dict[int, tuple[str, ...]]]:
+        numbers = sorted(set().union(*(drawn for _, drawn in tried)))
         names = {row["number"]: _first(row["names"]) for row in graph.read("sample/names_by_number", numbers=numbers)}
-        known = []
-        for key, drawn in draws:
-            known += [(key.fact, number, names[number]) for number in drawn if names.get(number)]
-        return by_number(draws, known)
+        return [{number: names[number] for number in drawn if names.get(number)} for _, drawn in tried]
 
     drawn = PoolDraws(graph).draw(keys, pools, TAKEN, [*seed, SUBJECTS], read_names)
     contrasts = []

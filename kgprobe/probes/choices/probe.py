@@ -19,11 +19,11 @@ from kgprobe.graph.client import Graph, Row
 from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.sentences import Passage, ScoredPassages, leading_with_bos, score_passages
 from kgprobe.models.scoring.tokens import join
-from kgprobe.probes.asking import in_order, not_begun, read_answers
+from kgprobe.probes.asking import in_order, not_begun
 from kgprobe.probes.choices import ChoiceOptions
 from kgprobe.probes.choices.evidence import AnswerChoice, ChoiceEvidence, ChoiceSentence
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
-from kgprobe.sampling.facts import AskedFact, describe_facts
+from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.sentences import BLANK, Cloze, fill_verbatim

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -26,6 +27,9 @@ from kgprobe.stats.proportions import CONFIDENCE
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Aggregation = Literal["min", "avg"]
+
+# Facts whose measures are computed together.
+_AT_ONCE = 5_000
 
 
 class NamedEntity(msgspec.Struct, frozen=True):
@@ -150,11 +154,13 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
     @property
     def values(self) -> Mapping[str, float]:
         """Min@n and Avg@n with all distractors, mean over sentences."""
-        count = max(len(sentence.rivals) for sentence in self.sentences)
-        return {
-            "min_at_n": float(self.min_at_n(count)[:, -1].mean()),
-            "avg_at_n": float(self.avg_at_n(count)[:, -1].mean()),
-        }
+        least = average = 0.0
+        for sentence in self.sentences:
+            rivals = sentence.log_plausibilities[1:]
+            beaten = int(np.count_nonzero(sentence.log_plausibilities[0] > rivals))
+            least += beaten == len(rivals)
+            average += beaten / len(rivals)
+        return {"min_at_n": least / len(self.sentences), "avg_at_n": average / len(self.sentences)}
 
     @classmethod
     def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:
@@ -168,36 +174,6 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
 
         return {"plausibilities.parquet": partial(plausibility_file, _plausibility_rows)}
 
-    @property
-    def former(self) -> int:
-        """Number of distractors of the shown sentence that were right before."""
-        return sum(self.rivals[place].former for place in self.sentences[self.shown].rivals)
-
-    def former_at(self, count: int) -> Floats:
-        """Return the share of sentences whose distractor at each position was right before, shape (count,).
-
-        Only sentences with so many distractors count; NaN without one.
-        """
-        former = np.array([rival.former for rival in self.rivals])
-        by_sentence = np.full((len(self.sentences), count), np.nan)
-        for row, sentence in zip(by_sentence, self.sentences, strict=True):
-            places = list(sentence.rivals[:count])
-            row[: len(places)] = former[places]
-        present = ~np.isnan(by_sentence)
-        sums, counts = np.where(present, by_sentence, 0.0).sum(axis=0), present.sum(axis=0)
-        shares: Floats = np.divide(sums, counts, out=np.full(count, np.nan), where=counts > 0)
-        return shares
-
-    def unlike(self, count: int) -> int:
-        """Return how many of the first distractors share no feature with the object: minimum over sentences."""
-        unlike = np.array(list(map(attrgetter("unlike"), self.rivals)))
-        return min(int(unlike[list(sentence.rivals[:count])].sum()) for sentence in self.sentences)
-
-    @property
-    def present(self) -> int:
-        """Minimum number of distractors over the sentences."""
-        return min(len(sentence.rivals) for sentence in self.sentences)
-
     def min_at_n(self, count: int) -> Bools:
         """Return True where the object beats the first n distractors of a sentence, shape (sentences, count)."""
         return min_at_n(*self._table(count))
@@ -205,11 +181,6 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
     def avg_at_n(self, count: int) -> Floats:
         """Return the share of the first n distractors that the object beats, shape (sentences, count)."""
         return avg_at_n(*self._table(count))
-
-    def chance_at_n(self, count: int) -> Floats:
-        """Return the probability that a guess beats the first n distractors, mean over sentences; shape (count,)."""
-        chances: Floats = np.mean([sentence.chance_at_n(count) for sentence in self.sentences], axis=0)
-        return chances
 
     def _table(self, count: int) -> tuple[Floats, Floats]:
         """Return the object's plausibilities and the rivals'; see :func:`plausibility_table`."""
@@ -227,8 +198,8 @@ def plausibility_table(values: list[Floats], count: int) -> tuple[Floats, Floats
         Arrays of shapes (sentences,) and (sentences, count), with NaN where a sentence has fewer rivals.
     """
     rivals = np.full((len(values), count), np.nan)
-    for row, sentence in zip(rivals, values, strict=True):
-        row[: len(sentence) - 1] = sentence[1 : count + 1]
+    sizes = np.array([min(len(sentence) - 1, count) for sentence in values], dtype=np.int64)
+    rivals[np.arange(count) < sizes[:, None]] = np.concatenate([[], *(sentence[1 : count + 1] for sentence in values)])
     return np.array([sentence[0] for sentence in values]), rivals
 
 
@@ -332,7 +303,9 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         outcomes: outcomes of the probe; a fact that was asked several times has several rows.
         count: maximum n.
     """
-    rows: list[tuple[Any, ...]] = []
+    facts: list[str] = []
+    blocks: list[tuple[NDArray[Any], ...]] = []
+    block: list[DistractorEvidence] = []
     certified = total = 0
     proves = False
     unaskable: Counter[str] = Counter()
@@ -341,28 +314,69 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         if not isinstance(evidence, DistractorEvidence):
             unaskable[str(outcome.reason)] += 1
             continue
-        means = evidence.min_at_n(count).mean(axis=0), evidence.avg_at_n(count).mean(axis=0)
-        numbers = min(evidence.present, count), evidence.former, evidence.unlike(count)
-        curves = evidence.chance_at_n(count), evidence.former_at(count)
-        rows.append((outcome.fact.fact, *means, *curves, *numbers))
+        facts.append(outcome.fact.fact)
+        block.append(evidence)
         for sentence in evidence.sentences:
             if sentence.certified is not None:
                 proves = True
                 rivals = min(len(sentence.rivals), count)
                 certified += min(sentence.certified, rivals)
                 total += rivals
-    facts, mins, avgs, chances, former_at, present, former, unlike = zip(*rows, strict=True) if rows else [()] * 8
+        if len(block) == _AT_ONCE:
+            blocks.append(_measures(block, count))
+            block = []
+    blocks.append(_measures(block, count))
+    mins, avgs, chances, former_at, present, former, unlike = map(np.concatenate, zip(*blocks, strict=True))
     return Measured(
         facts=tuple(facts),
-        min_at_n=np.array(mins).reshape(-1, count),
-        avg_at_n=np.array(avgs).reshape(-1, count),
-        chance=np.array(chances).reshape(-1, count),
-        present=np.array(present, dtype=np.int64),
-        former=np.array(former, dtype=np.int64),
-        former_at=np.array(former_at).reshape(-1, count),
-        unlike=np.array(unlike, dtype=np.int64),
+        min_at_n=mins,
+        avg_at_n=avgs,
+        chance=chances,
+        present=present,
+        former=former,
+        former_at=former_at,
+        unlike=unlike,
         certified=certified / total if proves else None,
         unaskable=dict(unaskable.most_common()),
+    )
+
+
+def _measures(evidences: Sequence[DistractorEvidence], count: int) -> tuple[NDArray[Any], ...]:
+    """Return the measures of facts: minima, averages, chances, former_at, present, former, unlike."""
+    sentences = list(chain.from_iterable(map(attrgetter("sentences"), evidences)))
+    sizes = np.array([len(evidence.sentences) for evidence in evidences], dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    rivals = np.array([len(sentence.rivals) for sentence in sentences], dtype=np.int64)[:, None]
+    is_former, is_unlike = np.zeros((2, len(sentences), count), dtype=np.int64)
+    former = np.zeros(len(evidences), dtype=np.int64)
+    for place, evidence in enumerate(evidences):
+        # Most facts have no such distractors.
+        if any(rival.former or rival.unlike for rival in evidence.rivals):
+            former[place] = sum(evidence.rivals[rival].former for rival in evidence.sentences[evidence.shown].rivals)
+            for row, sentence in enumerate(evidence.sentences, start=starts[place]):
+                for column, rival in enumerate(sentence.rivals[:count]):
+                    is_former[row, column] = evidence.rivals[rival].former
+                    is_unlike[row, column] = evidence.rivals[rival].unlike
+
+    def mean(values: NDArray[Any]) -> Floats:
+        means: Floats = np.add.reduceat(values, starts, axis=0) / sizes[:, None]
+        return means
+
+    table = plausibility_table(list(map(attrgetter("log_plausibilities"), sentences)), count)
+    numbers = np.arange(1, count + 1)
+    # Beating the rivals means beating the whole pool.
+    pools = np.array([0 if sentence.pool is None else sentence.pool for sentence in sentences], dtype=np.int64)[:, None]
+    opponents = np.where(pools > 0, np.maximum(pools - 1, rivals), np.minimum(numbers, rivals))
+    having = np.add.reduceat((numbers <= rivals).astype(np.int64), starts, axis=0)
+    was_former = np.add.reduceat(is_former, starts, axis=0)
+    return (
+        mean(min_at_n(*table).astype(np.int64)),
+        mean(avg_at_n(*table)),
+        mean(1 / (opponents + 1)),
+        np.divide(was_former, having, out=np.full(having.shape, np.nan), where=having > 0),
+        np.minimum(np.minimum.reduceat(rivals[:, 0], starts), count),
+        former,
+        np.minimum.reduceat(is_unlike.sum(axis=1), starts),
     )
 
 

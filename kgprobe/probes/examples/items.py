@@ -57,7 +57,7 @@ def draw_choices(
     Args:
         others: number of other objects; fewer if the relation has no more.
     """
-    drawn = negatives.draw(list(map(attrgetter("key"), facts)), others + _NAMESAKES, seed)
+    drawn = negatives.draw(facts, others + _NAMESAKES, seed)
     items = []
     for fact, objects in zip(facts, drawn, strict=True):
         distinct: dict[str, Negative] = {}

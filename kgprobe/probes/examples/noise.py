@@ -22,6 +22,7 @@ from kgprobe.models.scoring.sentences import score_spans
 from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.examples.prompts import Layout, Room, fitting
 from kgprobe.sampling.demonstrations import Demonstration, draw_demonstrations
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negatives
 
@@ -122,8 +123,9 @@ def make_noisy(
     block = np.arange(first, first + replaced, dtype=np.int64)
     places = sorted({*spread.tolist(), *block.tolist()})
     keys = [FactKey(demonstrations[place].subject, demonstrations[place].fact) for place in places]
+    facts = describe_facts(graph, keys)
     incorrect = {}
-    for place, others in zip(places, Negatives(graph, as_of).draw(keys, _OTHERS, seed), strict=True):
+    for place, others in zip(places, Negatives(graph, as_of).draw(facts, _OTHERS, seed), strict=True):
         example = demonstrations[place]
         wrong = [other.label for other in others if other.label.strip() and other.label != example.object_label]
         if not wrong:

@@ -13,7 +13,7 @@ from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.models.scoring.tokens import join
-from kgprobe.probes.asking import in_order, read_answers
+from kgprobe.probes.asking import in_order
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors.evidence import NamedEntity
 from kgprobe.probes.examples.prompts import NO_EXAMPLE, Layout, Prompt, PromptWriter, sentence_prompt
@@ -21,7 +21,7 @@ from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, c
 from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.sampling.facts import AskedFact, describe_facts
+from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import Mention, all_mentions, can_be_found, mentions_in, near_values, normalized
 
@@ -204,7 +204,7 @@ class GenerationProbe:
         return prompt if prompt.examples else NO_EXAMPLE
 
     def _names(self, fact: AskedFact, objects: Sequence[Row]) -> ObjectNames:
-        """Return the names of a fact's objects, see :func:`~kgprobe.probes.asking.read_answers`."""
+        """Return the names of a fact's objects, see :func:`~kgprobe.sampling.facts.read_answers`."""
         own = (fact.object_label, *fact.object_aliases)
         further: list[str] = []
         former: list[str] = []

@@ -20,10 +20,10 @@ from kgprobe.base.arguments import check_choice
 from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
-from kgprobe.probes.asking import nameless, read_answers
+from kgprobe.probes.asking import nameless
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
 from kgprobe.probes.questions.options import DIFFICULTIES, EASY, OPEN
-from kgprobe.sampling.facts import AskedFact, describe_facts
+from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.question_negatives import Negative, Negatives
@@ -119,7 +119,7 @@ def right_and_former(rows: Sequence[Row]) -> tuple[list[RightAnswer], list[Right
     """Return the objects that are right, and those that were and no longer are.
 
     Args:
-        rows: all objects of a subject and relation, see :func:`~kgprobe.probes.asking.read_answers`.
+        rows: all objects of a subject and relation, see :func:`~kgprobe.sampling.facts.read_answers`.
     """
     right: list[RightAnswer] = []
     former: list[RightAnswer] = []
@@ -220,8 +220,7 @@ class QuestionItems:
 
     def _draw_negatives(self, questions: Sequence[FactQuestion], seed: Sequence[int]) -> dict[str, Negative]:
         """Return a wrong object for each question that has one, by fact."""
-        keys = list(map(attrgetter("fact.key"), questions))
-        drawn = self._negatives.draw(keys, _DRAWN, seed) if keys else []
+        drawn = self._negatives.draw(list(map(attrgetter("fact"), questions)), _DRAWN, seed) if questions else []
         negatives = {}
         for question, candidates in zip(questions, drawn, strict=True):
             names = set(map(normalized, names_of(question.right)))

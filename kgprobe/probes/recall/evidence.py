@@ -86,6 +86,11 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
             values[name.replace(" ", "_")] = math.nan if slick is None else float(slick == name)
         return values
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Right and all answers, greedy and sampled ones."""
+        return {name: getattr(self, name) for name in ("greedy_right", "greedy", "sampled_right", "sampled")}
+
     @classmethod
     def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:
         """Return the shares of SliCK's classes, over all facts and by relation; no table without answers.

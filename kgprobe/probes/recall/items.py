@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from kgprobe.graph.client import Graph
-from kgprobe.probes.asking import nameless, read_answers
+from kgprobe.probes.asking import nameless
 from kgprobe.probes.examples.prompts import NO_EXAMPLE
 from kgprobe.probes.generation.probe import reason_unfindable
 from kgprobe.probes.questions.evidence import names_of
@@ -23,8 +23,8 @@ from kgprobe.probes.questions.items import FactQuestion, QuestionKind, right_and
 from kgprobe.probes.questions.options import ANY
 from kgprobe.probes.recall.options import RecallOptions
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
-from kgprobe.sampling.facts import describe_facts
-from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
+from kgprobe.sampling.facts import describe_facts, read_answers
+from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.verbalize.answers import named_in
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.sentences import Cloze, object_continuations, wh_question
@@ -123,21 +123,15 @@ class RecallItems:
         """
         described = describe_facts(self.graph, facts)
         answers = read_answers(self.graph, facts, self._as_of)
-        pools = self.graph.read("sample/pools", rows=key_rows(facts)) if facts else []
-        sizes = {row["fact"]: row["relation"]["size"] for row in pools}
         items = []
         for fact in described:
             right, former = right_and_former(answers[fact.key.fact])
             question = FactQuestion(fact, QuestionKind.WH, "", right, former)
-            items.append(self._item(question, sizes.get(fact.key.fact, 0), seed))
+            items.append(self._item(question, seed))
         return items
 
-    def _item(self, question: FactQuestion, size: int, seed: Sequence[int]) -> RecallItem:
-        """Return the item of a question without text.
-
-        Args:
-            size: number of objects of the relation.
-        """
+    def _item(self, question: FactQuestion, seed: Sequence[int]) -> RecallItem:
+        """Return the item of a question without text."""
         fact = question.fact
         form = self._form(question)
         reason = self._reason(question) or (form if isinstance(form, str) else None)
@@ -153,7 +147,7 @@ class RecallItems:
         if not examples:
             return RecallItem(_unasked(question, NO_EXAMPLE))
         credited = len(question.right) if self._options.credit == ANY else 1
-        guess = min(1.0, credited / size) if size else None
+        guess = min(1.0, credited / fact.relation_size) if fact.relation_size else None
         text = form.ask(fact.subject_label)
         return RecallItem(
             FactQuestion(fact, QuestionKind.WH, text, question.right, question.former), prompts, len(examples), guess

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, islice
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from kgprobe.probes.search.plausibility import Candidates, log_plausibilities
 from kgprobe.probes.search.rivals import Rivals, Sentences
 from kgprobe.sampling.distractors import Distractor, FormerObjects, admissible, former_objects
 from kgprobe.sampling.facts import AskedFact
-from kgprobe.sampling.keys import FactKey, key_rows
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.tense import speaks_of_today
 
@@ -52,7 +51,7 @@ class Retrieved(Rivals):
 class _Question:
     """A sentence to be searched: its tokens, the tries of its pool, and the decided candidates (None if not wrong)."""
 
-    key: FactKey
+    fact: AskedFact
     former: FormerObjects
     cloze: Cloze
     prompt: TokenizedPrompt
@@ -112,8 +111,6 @@ class OptimalDistractors:
         """
         self._scorer.end_token()
         self._tries.refresh()
-        keys = list(dict.fromkeys(fact.key for fact, _ in questions))
-        pools = self._pools(keys)
         # Former objects depend on the tense of the sentence.
         candidates: defaultdict[tuple[str, FormerObjects], dict[int, Distractor | None]] = defaultdict(dict)
         results: list[Retrieved] = []
@@ -122,10 +119,9 @@ class OptimalDistractors:
         for begin in range(0, len(questions), _AT_ONCE):
             prepared = []
             for fact, cloze in questions[begin : begin + _AT_ONCE]:
-                id_ = fact.key.fact
                 present = self._as_of is not None and speaks_of_today(cloze.template)
                 former = former_objects(self._former, self._as_of or 0, present)
-                prepared.append(self._prepare(fact.key, former, cloze, pools[id_], candidates[id_, former]))
+                prepared.append(self._prepare(fact, former, cloze, candidates[fact.key.fact, former]))
             searched = [question for question in prepared if isinstance(question, _Question)]
             counter(len(prepared) - len(searched))
             retrieved = iter(self._search(searched, count, counter))
@@ -149,21 +145,8 @@ class OptimalDistractors:
         retrieved = iter(self.retrieve(questions, count))
         return [list(islice(retrieved, len(clozes))) for _, clozes in asked]
 
-    def _pools(self, keys: Sequence[FactKey]) -> dict[str, list[NameSet]]:
-        """Return the name sets that contain the candidates of each fact."""
-        pools = {}
-        for row in self._graph.read("sample/pools", rows=key_rows(keys)):
-            members = [NameSet("members", identifier) for identifier in sorted(map(itemgetter("id"), row["types"]))]
-            pools[row["fact"]] = members or [NameSet("objects", row["relation"]["id"])]
-        return pools
-
     def _prepare(
-        self,
-        key: FactKey,
-        former: FormerObjects,
-        cloze: Cloze,
-        pools: Sequence[NameSet],
-        candidates: dict[int, Distractor | None],
+        self, fact: AskedFact, former: FormerObjects, cloze: Cloze, candidates: dict[int, Distractor | None]
     ) -> _Question | str:
         """Return a sentence to be searched, or the reason why it cannot be."""
         (prompt,) = self._scorer.tokenize([cloze.prompt], [[]])
@@ -177,8 +160,9 @@ class OptimalDistractors:
                 f"its sentence has {len(prompt.context)} tokens, which leaves no room for a name within the model's"
                 f" limit of {limit}"
             )
-        tries = [self._tries.open(pool, cloze.template) for pool in pools]
-        return _Question(key, former, cloze, prompt, tries, candidates)
+        pools = [NameSet("members", id_) for id_ in sorted(map(attrgetter("id"), fact.object_types))]
+        tries = [self._tries.open(pool, cloze.template) for pool in pools or [NameSet("objects", fact.relation)]]
+        return _Question(fact, former, cloze, prompt, tries, candidates)
 
     def _search(self, questions: Sequence[_Question], count: int, progress: Callable[[int], None]) -> list[Retrieved]:
         limit = self._scorer.max_tokens
@@ -203,19 +187,17 @@ class OptimalDistractors:
 
     def _decide(self, rows: Sequence[tuple[_Question, Integers]]) -> None:
         """Read from the graph if these entities are distractors of their fact."""
-        candidates_of = {(question.key, question.former): question.candidates for question, _ in rows}
-        unknown: defaultdict[FormerObjects, defaultdict[FactKey, set[int]]]
-        unknown = defaultdict(lambda: defaultdict(set))
+        questions: dict[tuple[str, FormerObjects], _Question] = {}
+        unknown: defaultdict[tuple[str, FormerObjects], set[int]] = defaultdict(set)
         for question, numbers in rows:
-            unknown[question.former][question.key] |= set(numbers.tolist()) - question.candidates.keys()
-        for former, of_keys in unknown.items():
-            unknown_of = [(key, sorted(entities)) for key, entities in of_keys.items() if entities]
-            if not unknown_of:
-                continue
-            for (key, entities), distractors in zip(
-                unknown_of, admissible(self._graph, unknown_of, former), strict=True
-            ):
-                candidates_of[key, former].update(zip(entities, map(distractors.get, entities), strict=True))
+            key = question.fact.key.fact, question.former
+            questions[key] = question
+            unknown[key] |= set(numbers.tolist()) - question.candidates.keys()
+        ruled = [(question.fact, question.former) for question in questions.values()]
+        tried = [(place, sorted(unknown[key])) for place, key in enumerate(questions) if unknown[key]]
+        of_places = list(questions.values())
+        for (place, entities), distractors in zip(tried, admissible(self._graph, ruled, tried), strict=True):
+            of_places[place].candidates.update(zip(entities, map(distractors.get, entities), strict=True))
 
     def _retrieved(self, question: _Question, found: MostPlausible, too_long: int) -> Retrieved:
         distractors = [question.candidates[number] for number in found.numbers.tolist()]

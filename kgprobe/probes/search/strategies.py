@@ -7,7 +7,6 @@ strategy is an entry point of the group ``kgprobe.strategies``, with options of 
 """
 
 import dataclasses
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from kgprobe.verbalize.tense import speaks_of_today
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.models.scoring.contract import TextScorer
-    from kgprobe.sampling.distractors import FormerObjects, Retriever
+    from kgprobe.sampling.distractors import FormerObjects, Retriever, RuledFact
     from kgprobe.sampling.keys import FactKey
 
 T = TypeVar("T")
@@ -148,21 +147,15 @@ class _GraphStrategy:
     def rivals(self, asked: Sequence[Sentences], count: int, seed: Sequence[int]) -> list[list[Rivals]]:
         from kgprobe.sampling.distractors import former_objects
 
-        keys: defaultdict[FormerObjects, list[FactKey]] = defaultdict(list)
-        rules = []
+        ruled: dict[tuple[FactKey, FormerObjects], RuledFact] = {}
+        keys = []
         for fact, clozes in asked:
-            presents = [speaks_of_today(cloze.template) for cloze in clozes]
-            rules.append([former_objects(self._former, self._as_of, present) for present in presents])
-            for rule in dict.fromkeys(rules[-1]):
-                keys[rule].append(fact.key)
-        distractors = {}
-        for rule, of_rule in keys.items():
-            retrieved = self._retriever.retrieve(of_rule, count, seed, rule)
-            distractors[rule] = dict(zip(of_rule, retrieved, strict=True))
-        rivals = []
-        for (fact, _), of_fact in zip(asked, rules, strict=True):
-            rivals.append([Rivals(distractors[rule][fact.key]) for rule in of_fact])
-        return rivals
+            rules = [former_objects(self._former, self._as_of, speaks_of_today(cloze.template)) for cloze in clozes]
+            keys.append([(fact.key, rule) for rule in rules])
+            ruled |= {(fact.key, rule): (fact, rule) for rule in rules}
+        retrieved = self._retriever.retrieve(list(ruled.values()), count, seed)
+        distractors = dict(zip(ruled, retrieved, strict=True))
+        return [[Rivals(distractors[key]) for key in of_fact] for of_fact in keys]
 
 
 def _random(context: StrategyContext, _: NoOptions) -> Strategy:

@@ -177,8 +177,9 @@ class StatementItems:
         reasons = {fact.key: self._reason_unaskable(fact) for fact in described}
         negatives: dict[FactKey, list[FalseFact]] = {}
         for ended, false_facts in self._false_facts.items():
-            keys = [fact.key for fact in described if reasons[fact.key] is None and self._has_ended(fact) is ended]
-            negatives |= dict(zip(keys, false_facts.draw(keys, self._count, seed), strict=True))
+            stated = [fact for fact in described if reasons[fact.key] is None and self._has_ended(fact) is ended]
+            drawn = false_facts.draw(stated, self._count, seed)
+            negatives |= {fact.key: of_fact for fact, of_fact in zip(stated, drawn, strict=True)}
         items = []
         for fact in described:
             reason = reasons[fact.key]

@@ -66,7 +66,6 @@ def test_evidence_speaks_for_itself(drawn: list[Outcome]) -> None:
         strongest = f"rival {max(range(len(rivals)), key=lambda place: rivals[place])}"
         assert evidence.prediction == (None if beaten else strongest)
         assert evidence.probability == pytest.approx(math.exp(truth))
-        assert evidence.present == min(len(sentence) - 1 for sentence in sentences_of(outcome))
         assert (evidence.question, evidence.right_answer) == (f"prompt {evidence.shown} …", "Tokyo")
         longest = max(len(sentence) - 1 for sentence in sentences_of(outcome))
         assert bool(evidence.min_at_n(longest)[evidence.shown, -1]) == beaten

@@ -19,8 +19,7 @@ from kgprobe.base.files import sha256_of
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.base.version import __version__
-from kgprobe.graph.client import Graph, Row
-from kgprobe.graph.rows import rows_by
+from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.labelling import roles as fact_roles
 from kgprobe.labelling.exports.sft import (
@@ -61,7 +60,8 @@ from kgprobe.models.spec import load_tokenizer
 from kgprobe.models.spec_forms import DEMO, is_api, is_spec, is_vllm, model_name
 from kgprobe.models.vllm_engine.options import parse_spec
 from kgprobe.results.result import Listing, Result
-from kgprobe.sampling.keys import FactKey, key_rows, seeded_number
+from kgprobe.sampling.facts import AskedFact, facts_present
+from kgprobe.sampling.keys import FactKey, seeded_number
 
 # Digits of a weight.
 _DIGITS = 6
@@ -313,11 +313,11 @@ def _read_controls(graph: Graph, path: Path | None, wordings: Wordings) -> _Cont
         return _Controls()
     roles = _control_roles(path)
     keys = [FactKey(role.subject, role.fact) for role in roles]
-    rows = rows_by("fact", graph.read("sample/facts", rows=key_rows(keys)))
-    missing = [key.fact for key in keys if key.fact not in rows]
+    facts = facts_present(graph, keys)
+    missing = [key.fact for key in keys if key not in facts]
     if missing:
         raise ArgumentError("controls", f"has facts that are not in the graph: {', '.join(missing[:5])}.")
-    groups = [_control_group(key, rows[key.fact]) for key in keys]
+    groups = [_control_group(facts[key]) for key in keys]
     worded = {group.group: group for group in _worded(wordings, groups)}
     # A control without a wording still has its pair of entities.
     guarded = [worded.get(group) or WordedGroup(group, frozenset({group.facts[0].object}), ()) for group in groups]
@@ -338,9 +338,8 @@ def _control_roles(path: Path) -> list[FactRole]:
     return controls
 
 
-def _control_group(key: FactKey, row: Row) -> FactGroup:
-    fact = ClassedFact(key, row["object"], "control", 0.0)
-    return FactGroup(key.subject, row["relation"], "control", (fact,))
+def _control_group(fact: AskedFact) -> FactGroup:
+    return FactGroup(fact.key.subject, fact.relation, "control", (ClassedFact(fact.key, fact.object, "control", 0.0),))
 
 
 def _training_examples(

@@ -13,9 +13,9 @@ from statistics import fmean
 from kgprobe.graph.client import Graph, Row
 from kgprobe.labelling.exports.sft import QUESTION, STATEMENT
 from kgprobe.labelling.exports.sft.groups import KNOWN, REFUSED, ClassedFact, FactGroup
-from kgprobe.probes.asking import nameless, not_begun, read_answers
+from kgprobe.probes.asking import nameless, not_begun
 from kgprobe.probes.questions.items import WH_OBJECTS
-from kgprobe.sampling.facts import AskedFact, facts_present
+from kgprobe.sampling.facts import AskedFact, facts_present, read_answers
 from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.verbalize.answers import named_in
 from kgprobe.verbalize.askable_relations import askable_relations
