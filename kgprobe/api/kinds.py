@@ -110,6 +110,7 @@ class Summary(msgspec.Struct):
     lead: list[str] = []
     rounds: int | None = None
     questions: int | None = None
+    reversed: bool = False
     model: str = ""
     graph: str = ""
     config: dict[str, Any] = {}

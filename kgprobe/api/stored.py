@@ -358,20 +358,19 @@ def needs_graph(entry: Found) -> bool:
     return entry.kind.name == RUN
 
 
-def graph_folder(entries: Sequence[Found]) -> Path | None:
-    """Return the folder of the demo's graph or of an inverse one, if all results are of it; None for other graphs."""
-    folders = {_own_graph(entry) for entry in entries}
-    return folders.pop() if len(folders) == 1 else None
-
-
-def _own_graph(entry: Found) -> Path | None:
+def own_graph(entry: Found) -> Path | None:
+    """Return the folder of the demo's graph or of the inverse graph that a result is of; None for other graphs."""
     if entry.kind.name == RUN and entry.name == DEMO and demo_folder().is_dir():
         return demo_folder()
-    settings = read_settings(entry.folder) if entry.kind.name == MEASUREMENT else {}
-    if not settings.get("reversed"):
+    inverse = "*"
+    if entry.kind.name == MEASUREMENT:
+        settings = read_settings(entry.folder)
+        if not settings.get("reversed"):
+            return None
+        inverse = f"{graph_name(settings['reversed_of'])[0]}-*"
+    elif entry.kind.name != RUN or not read_summary(entry.folder / "results.json").reversed:
         return None
-    original = graph_name(settings["reversed_of"])[0]
-    folders = [path for path in (home() / "reversed").glob(f"{original}-*") if path.is_dir()]
+    folders = [path for path in (home() / "reversed").glob(inverse) if path.is_dir()]
     return folders[0] if len(folders) == 1 else None
 
 

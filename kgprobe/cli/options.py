@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import cloup
+from click.core import ParameterSource
 
 from kgprobe.api.kind_names import RUN
 from kgprobe.api.options import ReversingOptions
@@ -25,6 +26,7 @@ from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:
+    from kgprobe.api.kinds import Found
     from kgprobe.graph.client import Graph
     from kgprobe.graph.loading import LoadProgress
 
@@ -146,6 +148,23 @@ def graph_of_results(
     from kgprobe.api.stored import find
 
     return open_graph(graph) if any(find(name, kinds).kind.name == RUN for name in results) else nullcontext()
+
+
+def is_graph_given() -> bool:
+    """Return True if --graph is on the command line."""
+    return click.get_current_context().get_parameter_source("graph") is ParameterSource.COMMANDLINE
+
+
+def graph_of(entry: "Found", connection: "Graph | None") -> "AbstractContextManager[Graph | None]":
+    """Open the graph of a result that has one of its own, the demo's or an inverse one, unless --graph is given.
+
+    Args:
+        connection: graph of the other results.
+    """
+    from kgprobe.api.stored import own_graph
+
+    folder = None if is_graph_given() else own_graph(entry)
+    return nullcontext(connection) if folder is None else open_graph(str(folder))
 
 
 def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[[F], F]:

@@ -1,7 +1,7 @@
 """``kgprobe report``: a page of stored results, in one file."""
 
 from collections.abc import Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,10 @@ from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
+    graph_of,
     graph_of_results,
     in_flags,
+    is_graph_given,
     on_graph,
     open_graph,
     output_option,
@@ -74,11 +76,14 @@ def page(
     kgprobe report gpt2-capitals llama-capitals --output models.html
     """  # noqa: D301
     from kgprobe.api.reports import REPORTED, latest_result, make_report, open_reported
-    from kgprobe.api.stored import find, needs_graph
+    from kgprobe.api.stored import find, needs_graph, own_graph
 
-    needed = not results or any(needs_graph(find(name, REPORTED)) for name in results)
-    with open_graph(graph) if needed else nullcontext() as connection, waiting("Reading the answers"):
-        opened = [open_reported(name, connection) for name in results]
+    entries = [find(name, REPORTED) for name in results]
+    needed = not results or any(needs_graph(each) and (is_graph_given() or not own_graph(each)) for each in entries)
+    with ExitStack() as stack, waiting("Reading the answers"):
+        connection = stack.enter_context(open_graph(graph)) if needed else None
+        graphs = [stack.enter_context(graph_of(entry, connection)) for entry in entries]
+        opened = [open_reported(entry.folder, graph) for entry, graph in zip(entries, graphs, strict=True)]
         if connection is not None and not results:
             opened = [latest_result(connection)]
         result = make_report(opened, seed=seed)

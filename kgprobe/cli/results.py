@@ -1,14 +1,13 @@
 """``kgprobe results``, ``show`` and ``delete``: the stored results of this machine."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
-from click.core import ParameterSource
 
 from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
 from kgprobe.base.errors import KgprobeError, UnknownNameError
@@ -21,7 +20,9 @@ from kgprobe.cli.options import (
     count_option,
     debug_option,
     full_option,
+    graph_of,
     graph_option,
+    is_graph_given,
     on_graph,
     open_graph,
     year_relation_option,
@@ -111,7 +112,7 @@ def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
     """Open the graph of ``--graph``, or the default graph if that starts no server; else yield None."""
     from kgprobe.graph.servers.opening import is_running
 
-    is_given = _is_graph_given()
+    is_given = is_graph_given()
     if not is_given and not is_running(graph):
         yield None
         return
@@ -125,10 +126,6 @@ def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
         return
     with connection:
         yield connection
-
-
-def _is_graph_given() -> bool:
-    return click.get_current_context().get_parameter_source("graph") is ParameterSource.COMMANDLINE
 
 
 _kind_option = cloup.option(
@@ -231,10 +228,12 @@ def show(
         raise click.UsageError("--csv writes the rows of one result; give one NAME.")
     if lists_facts and in_browser:
         raise click.UsageError("--open opens the page of a result; leave out --unknown, --known and --about.")
-    with _found(names, kind, graph) as (entries, connection):
+    with ExitStack() as stack:
+        entries, connection = stack.enter_context(_found(names, kind, graph))
         for each in entries:
+            of_result = stack.enter_context(graph_of(each, connection))
             with waiting("Reading results"):
-                opened = each.kind.opens(each.folder, connection)
+                opened = each.kind.opens(each.folder, of_result)
             if lists_facts:
                 is_known = None if unknown == known else known
                 _list_facts(each, opened, is_known, about, as_json=as_json, csv=csv, full=full)
@@ -296,7 +295,7 @@ def _found(
     Raises:
         UnknownNameError: no such result, also not among the runs of the graph.
     """
-    from kgprobe.api.stored import find, graph_folder, needs_graph, newest
+    from kgprobe.api.stored import find, needs_graph, newest, own_graph
     from kgprobe.graph.servers.opening import check_exists
 
     kinds = [] if kind is None else [kind]
@@ -306,7 +305,8 @@ def _found(
         entries = [find(name, kinds) for name in dict.fromkeys(names)] or [newest(kinds)]
     except UnknownNameError as error:
         missing = error
-    if not _is_graph_given() and (folder := graph_folder(entries)) is not None:
+    folders = set() if is_graph_given() else set(map(own_graph, entries))
+    if len(folders) == 1 and (folder := folders.pop()) is not None:
         graph = str(folder)
     needed = any(each.kind.name in _IN_GRAPH for each in entries) if deleted else any(map(needs_graph, entries))
     if missing is not None or needed:

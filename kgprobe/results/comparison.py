@@ -149,7 +149,7 @@ class PairDifference(ResultRow):
         return (
             f"{verdict} the {self.facts:,} facts: {self.second} less {self.first} is"
             f" {100 * self.difference.value:+.1f} points (95% interval {low:.1f} to {high:.1f}; p {_p_text(self.p)})."
-            f" {len(self.ties)} of {len(self.relations)} relations are ties. {detectable}"
+            f" Ties in {len(self.ties)} of {counted(len(self.relations), 'relation')}. {detectable}"
         )
 
 

@@ -12,6 +12,7 @@ import kgprobe
 from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from tests.api.labelled_world import well_read
 from tests.cases import slow_except
 from tests.stored import store_measurement
 
@@ -26,7 +27,7 @@ def backwards(example_graph: Graph, tmp_path_factory: pytest.TempPathFactory) ->
 ASKED: dict[str, dict[str, Any]] = {
     "distractors": {"distractors": 2, "sentences": 1},
     "examples": {"examples": 2, "choices": 3},
-    "questions": {"answer_tokens": 2},
+    "questions": {},
     "choices": {"max_choices": 300},
     "statements": {"replace": "any"},
 }
@@ -35,7 +36,7 @@ ASKED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("probe", slow_except(ASKED, ("distractors", "statements")))
 def test_probe_asks_a_reversed_graph_as_any_other(backwards: Graph, tiny: Model, probe: str) -> None:
     how = {"limit": 2, "relations": ["capital"], "as_of": "2024", **ASKED[probe]}
-    result = kgprobe.measure(backwards, tiny, probe, **how)
+    result = kgprobe.measure(backwards, well_read() if probe == "questions" else tiny, probe, **how)
     assert (result.progress.done, result.reversed, result.config["reversed"]) == (2, True, True)
     reversal = kgprobe.reversal_of(backwards)
     assert reversal is not None

@@ -152,7 +152,8 @@ def test_random_model_has_about_no_surely_known_facts(example_graph: Graph, tiny
     # Single facts are right, and some of their intervals narrow for what others say; none is known for it.
     assert finding.overall.win_rate.value > 0.04
     assert finding.believed[BeliefWord.SURELY_KNOWN] <= 0.005 * finding.overall.facts
-    assert finding.believed[BeliefWord.SURELY_UNKNOWN] > 0.5 * finding.overall.facts
+    unknown = sum(count for word, count in finding.believed.items() if not word.is_known)
+    assert unknown > 0.8 * finding.overall.facts
     kgprobe.delete("random", example_graph)
 
 

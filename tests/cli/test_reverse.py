@@ -25,21 +25,15 @@ def test_graph_is_asked_backwards(home: dict[str, str], model: str) -> None:
         assert "Reversed:" not in asked.stderr
         name = Path(found["page"]).parent.name
         assert f"{name}: 2 asked facts." in succeed("show", name, "--known", "--unknown", **home).stdout
-        run_found = printed(
-            "rounds",
-            "run",
-            "distractors",
-            *few,
-            "--rounds",
-            "1",
-            "--facts-per-round",
-            "2",
-            "--inverse",
-            **home,
-        )
+        rounds = ("rounds", "run", "distractors", *few, "--rounds", "1", "--facts-per-round", "2")
+        run_found = printed(*rounds, "--inverse", **home)
         assert (run_found["reversed"], run_found["questions"]) == (True, 2)
         assert "-distractors-backwards-" in run_found["run"]
-        shown = run("show", run_found["run"], "--graph", folder, **home)
-        assert "distractors backwards" in shown.stdout, shown.stderr
+        # Each result is of its own graph.
+        forwards = printed(*rounds, "--name", "forwards", **home)
+        shown = succeed("show", run_found["run"], "forwards", **home)
+        assert "distractors backwards" in shown.stdout
+        both = printed("report", run_found["run"], "forwards", "--json", **home)
+        assert [len(result["relations"]) > 0 for result in both["results"]] == [True, True], forwards["run"]
     finally:
         run("graph", "stop", "--graph", folder, "--force", **home)

@@ -27,6 +27,8 @@ from tests.models.exactness import score_tolerance
 from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 
+pytestmark = pytest.mark.usefixtures("home")
+
 AS_OF = "2025-01-01"
 RULES: dict[str, Any] = {"min_facts": 20, "min_objects": 8, "train": 6, "test": 12, "alternatives": 5}
 WORDS = ["Łódź", "Tokyo", "York", "New York", "Kyoto", "Paris", "Zürich", "東京", "São Paulo", "Japan"]

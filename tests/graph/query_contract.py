@@ -335,8 +335,8 @@ def _rounded(value: Any) -> Any:
 # Writing the expected results again.
 
 
-def write_expected(names: Iterable[str], engine: str) -> None:
-    """Write the expected results of these queries again, as one engine gives them."""
+def write_expected(names: Sequence[str], engine: str) -> None:
+    """Write the expected results of these queries again, as one engine gives them, into the files of their folders."""
     from tests.graph.query_world import build_world
 
     cases = read_cases()
@@ -349,7 +349,11 @@ def write_expected(names: Iterable[str], engine: str) -> None:
                         _write_case(world, name, case)
                         if engine in case.get("defects", {}):
                             raise SystemExit(f"{name}: {engine} has a defect here; write the rows from another engine.")
-    write_files(cases)
+    folders: dict[str, dict[str, list[Case]]] = defaultdict(dict)
+    for name in sorted(cases):
+        folders[name.partition("/")[0]][name] = cases[name]
+    for folder in {name.partition("/")[0] for name in names}:
+        (FOLDER / f"{folder}.json").write_text(_pretty(folders[folder]), encoding="utf-8")
 
 
 def _write_case(world: World, name: str, case: Case) -> None:
@@ -367,15 +371,6 @@ def _write_case(world: World, name: str, case: Case) -> None:
         case |= {"changes": outcome["changes"]} if "changes" in outcome else {}
     elif outcome.get("changes"):
         case["rows"] = rows
-
-
-def write_files(cases: dict[str, list[Case]]) -> None:
-    """Write the cases, one file for each folder of queries."""
-    folders: dict[str, dict[str, list[Case]]] = defaultdict(dict)
-    for name in sorted(cases):
-        folders[name.partition("/")[0]][name] = cases[name]
-    for folder, own in folders.items():
-        (FOLDER / f"{folder}.json").write_text(_pretty(own), encoding="utf-8")
 
 
 def _pretty(own: dict[str, list[Case]]) -> str:
