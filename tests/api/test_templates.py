@@ -78,7 +78,7 @@ def test_list_fills_templates_with_facts(bare: Graph) -> None:
 
 def test_check_of_a_graph_and_of_a_file(bare: Graph, tmp_path: Path) -> None:
     done: list[tuple[int, int]] = []
-    checked = kgprobe.check_templates(bare, on_progress=lambda *progress: done.append(progress))
+    checked = kgprobe.check_templates(bare, on_progress=lambda now: done.append((now.done, now.total)))
     assert (checked.relations, checked.templates, checked.errors, checked.flaws) == (5, 2, 0, [])
     assert checked.without_clozes == ["R1", "R2", "R3"]
     assert done == [(n, 5) for n in range(1, 6)]
@@ -113,7 +113,7 @@ def test_write_from_labels_goes_on_and_loads(bare: Graph, tmp_path: Path) -> Non
     told: list[WrittenRelation] = []
     done: list[tuple[int, int]] = []
     second = kgprobe.write_templates(
-        bare, path, from_label=True, on_written=told.append, on_progress=lambda *progress: done.append(progress)
+        bare, path, from_label=True, on_written=told.append, on_progress=lambda now: done.append((now.done, now.total))
     )
     assert [(one.relation.id, one.reason) for one in told] == [("R2", "it has no label"), ("R3", None)]
     assert done == [(0, 2), (1, 2), (2, 2)]
