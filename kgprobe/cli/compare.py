@@ -1,7 +1,7 @@
 """``kgprobe compare``, ``check`` and ``gap``: compare stored results of one kind, and logs of other tools."""
 
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,18 +29,10 @@ from kgprobe.cli.rendering import render
 from kgprobe.cli.running import with_models
 
 if TYPE_CHECKING:
-    from kgprobe.results.result import StoredComparison
+    from kgprobe.results.result import StoredResult
 
 # Exit codes by verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
-# Keys of the tables that are printed without --full.
-_COMPARED = ("models", "spread", "pairs", "directions", "forwards_alone", "matrix", "moved", "substitutes", "tasks")
-_CHECKED = (
-    *("loss", "worst_relations", "forgotten"),
-    *("gains", "rings", "forgotten_controls"),
-    *("losses", "lost_documents"),
-)
-_GAP = ("gap", "unsaid")
 
 _metrics_option = cloup.option(
     "--metric",
@@ -139,7 +131,7 @@ def compare(
     kinds = COMPARABLE if options["kind"] is None else [options["kind"]]
     with graph_of_results(results, graph, kinds) as connection, waiting("Reading the results"):
         result = kgprobe.compare(results, graph=connection, families=dict(families), **options)
-    _render(result, _COMPARED, full=full, as_json=as_json)
+    _render(result, full=full, as_json=as_json)
 
 
 @cloup.command(cls=OneScreenCommand)
@@ -197,8 +189,8 @@ def check(
                 f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
             )
         page = result.page()
-        if not _write_summary_files(result, junit, markdown, _CHECKED):
-            _render(result, _CHECKED, full=full, as_json=as_json, page=page)
+        if not _write_summary_files(result, junit, markdown):
+            _render(result, full=full, as_json=as_json, page=page)
         sys.stdout.flush()
     click.get_current_context().exit(_CODES[result.verdict.value])
 
@@ -216,7 +208,7 @@ def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) ->
     """  # noqa: D301
     with graph_of_results((stored, said), graph, ANSWERS) as connection, waiting("Reading the results"):
         result = kgprobe.gap(stored, said, graph=connection)
-    _render(result, _GAP, full=full, as_json=as_json)
+    _render(result, full=full, as_json=as_json)
 
 
 @contextmanager
@@ -234,15 +226,13 @@ def _failing_with_2() -> Iterator[None]:
         raise _CheckFailedError(f"{type(error).__name__}: {error}. --debug shows where.") from error
 
 
-def _render(
-    result: "StoredComparison", keys: Collection[str], *, full: bool, as_json: bool, page: Path | None = None
-) -> None:
+def _render(result: "StoredResult", *, full: bool, as_json: bool, page: Path | None = None) -> None:
     """Print a comparison; write its page if it is not given."""
     if not as_json:
         click.echo(visible(result.title))
     page = page or result.page()
     files = sorted(result.folder.iterdir())
-    render(result, as_json, page, keys=None if full else keys, files=files, lined=False)
+    render(result, as_json, page, full=full, files=files)
 
 
 def _check_summary_files(junit: Path | None, markdown: Path | None, as_json: bool) -> None:
@@ -252,9 +242,7 @@ def _check_summary_files(junit: Path | None, markdown: Path | None, as_json: boo
         raise click.UsageError("Only one of --junit -, --markdown - and --json can write to standard output.")
 
 
-def _write_summary_files(
-    result: "StoredComparison", junit: Path | None, markdown: Path | None, keys: Collection[str]
-) -> bool:
+def _write_summary_files(result: "StoredResult", junit: Path | None, markdown: Path | None) -> bool:
     """Write the files; return True if one of them is stdout, where nothing else is printed then.
 
     Raises:
@@ -267,7 +255,7 @@ def _write_summary_files(
     if junit is not None:
         texts[junit] = junit_xml(result.title, result.checks())
     if markdown is not None:
-        tables = [table for table in result.tables() if table.key in keys]
+        tables = [table for table in result.tables() if not table.detail]
         texts[markdown] = markdown_summary(result.title, result.summary(), result.checks(), tables)
     for path, text in texts.items():
         if path == _STDOUT:

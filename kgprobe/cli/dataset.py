@@ -127,7 +127,7 @@ def build(
     if as_json or full or not result.left_out:
         render(result, as_json)
     else:
-        show_tables(result.tables(), ("relations",))
+        show_tables(result.tables(), full=False)
         click.echo(f"{result.summary()} --full lists them.")
 
 

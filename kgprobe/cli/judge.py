@@ -60,7 +60,7 @@ _page_option = output_option(
 
 def _show(page: Path | None, result: "JudgeQuality | TrainedJudge", as_json: bool) -> None:
     written = None if page is None else result.page(page).resolve()
-    for warning in result.warnings():
+    for warning in result.warnings:
         click.echo(f"Warning: {warning}", err=True)
     render(result, as_json, written)
 

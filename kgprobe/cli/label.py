@@ -65,4 +65,4 @@ def label(model: str, models: "Models", output: Path | None, graph: str | None, 
     if output is not None:
         with waiting("Writing CSV"):
             labels.write_csv(output)
-    render(labels, as_json, labels.page(), files=[] if output is None else [output], lined=False)
+    render(labels, as_json, labels.page(), files=[] if output is None else [output])

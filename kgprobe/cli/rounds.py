@@ -169,7 +169,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 
     answers = [answers_of(run) for run in runs if run.report.asked]
     if len(runs) > 1 and answers:
-        show_tables([find_shared_facts(answers).table()], lined=False)
+        show_tables([find_shared_facts(answers).table()])
 
 
 @cloup.command(cls=OneScreenCommand)

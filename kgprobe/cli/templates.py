@@ -182,11 +182,11 @@ def write(
             raise KgprobeError(
                 f"{error} Finished relations are in the file; repeat the command to continue."
             ) from error
-    if as_json or result.written or result.loaded:
+    if as_json or result.templates or result.loaded:
         render(result, as_json)
     else:
         show_notes(result.notes)
-    if result.failed and not result.written and not result.kept:
+    if result.failed and not result.templates and not result.kept:
         raise KgprobeError("No template could be written.")
 
 
