@@ -3,13 +3,17 @@
 import json
 import os
 import webbrowser
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from kgprobe.cli.options import in_flags
+from kgprobe.base.progress import waiting
+from kgprobe.cli.commands import Command, decorated_by
+from kgprobe.cli.options import debug_option, graph_options, in_flags, json_option, open_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from kgprobe.base.tables import Table
     from kgprobe.results.finding import Finding
     from kgprobe.results.result import Result
+
+# Prints a result, as JSON if the second argument is true.
+Show: TypeAlias = Callable[[Any, bool], object]
 
 # Width of a pipe or a file, in characters.
 _UNCUT = 100_000
@@ -35,16 +42,57 @@ def console(out: "TextIO | None" = None) -> "Console":
     return screen if screen.is_terminal or "COLUMNS" in os.environ else Console(file=out, width=_UNCUT)
 
 
+def with_graph(title: str = "", show: "Show | None" = None) -> Callable[[Command], Command]:
+    """Return a decorator: the command gets its graph, and returns the result of one public function, which is printed.
+
+    Adds ``--graph``, ``--json`` and ``--debug``.
+
+    Args:
+        title: title of the wait for the result; empty for a command that shows its progress itself.
+        show: prints a result, as JSON or not; None for :func:`render`.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def opened(graph: str | None, as_json: bool, **values: Any) -> None:
+            with open_graph(graph) as connection:
+                with waiting(title) if title else nullcontext():
+                    result = command(connection, **values)
+                (show or render)(result, as_json)
+
+        return graph_options(opened)
+
+    return decorate
+
+
+def without_graph(title: str = "", show: "Show | None" = None) -> Callable[[Command], Command]:
+    """Return a decorator of a command that needs no graph, and returns a result: see :func:`with_graph`."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def printing(as_json: bool, **values: Any) -> None:
+            with waiting(title) if title else nullcontext():
+                result = command(**values)
+            (show or render)(result, as_json)
+
+        return decorated_by(json_option, debug_option)(printing)
+
+    return decorate
+
+
 def render(
     result: "Result",
     as_json: bool,
     page: Path | None = None,
     *,
-    keys: Collection[str] | None = None,
+    full: bool = True,
     files: "Sequence[Path]" = (),
-    lined: bool = True,
 ) -> None:
-    """Print a result: one JSON object, or its tables, its summary and the address of its page."""
+    """Print a result: one JSON object, or its tables, its summary and the address of its page.
+
+    Args:
+        full: True for all tables.
+    """
     from kgprobe.base.sanitize import visible_lines
 
     show_notes(result.notes)
@@ -56,7 +104,7 @@ def render(
             content["files"] = list(map(str, files))
         click.echo(json.dumps(content, ensure_ascii=False))
         return
-    show_tables(result.tables(), keys, lined=lined)
+    show_tables(result.tables(), full=full)
     click.echo(visible_lines(result.summary()))
     for file in files:
         if file.suffix == ".csv":
@@ -93,14 +141,14 @@ def show_notes(notes: "Sequence[str]") -> None:
         click.echo(f"… and {len(notes) - SHOWN_NOTES:,} more.", err=True)
 
 
-def show_tables(tables: "Sequence[Table]", keys: Collection[str] | None = None, *, lined: bool = True) -> None:
-    """Print tables, all or those with one of these keys, with lines around their rows or without."""
-    from kgprobe.results.rendering.tables import lined_table, rich_table
+def show_tables(tables: "Sequence[Table]", *, full: bool = True) -> None:
+    """Print tables, with ``full`` also the details."""
+    from kgprobe.results.rendering.tables import rich_table
 
     screen = console()
     for table in tables:
-        if keys is None or table.key in keys:
-            screen.print(lined_table(table, screen.width) if lined else rich_table(table))
+        if full or not table.detail:
+            screen.print(rich_table(table))
 
 
 def show_finding(finding: "Finding", page: Path, full: bool) -> None:
@@ -114,7 +162,7 @@ def show_finding(finding: "Finding", page: Path, full: bool) -> None:
         about = finding.about
         head = f"{about.called} · {about.asked_by} · {about.name}: "
         screen.print(Text(visible(head), style="bold"), Text(f"{finding.scope}{about.in_rounds}"), sep="")
-        show_tables(finding.tables(), lined=False)
+        show_tables(finding.tables())
         for note in reason_notes(finding.unaskable, finding.unanswered):
             screen.print(Text(visible(note)))
     for line in finding.summary(screen.width).splitlines():

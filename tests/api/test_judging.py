@@ -112,7 +112,7 @@ def test_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: Mo
     assert again.quality == again.apart.quality
     assert (again.quality.count, again.apart.facts) == (len(apart), len({statements.facts[p] for p in apart}))
     lines = again.summary().splitlines()
-    assert lines[: len(again.warnings())] == again.warnings()
+    assert lines[: len(again.warnings)] == again.warnings
     about = f"(about {again.apart.facts} facts"
     assert lines[-2].startswith(f"Accuracy on {len(apart)} held-out statements with held-out entities {about}")
     assert result.folder.name in result.summary()

@@ -57,7 +57,13 @@ def test_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str
     told = json.loads(check(probes, "base", tuned, "--json").stdout)
     assert told["verdict"] == said.split(":")[0].lower()
     assert told["forgotten"] == {"same": 0, "worse": 60, "between": 12}[tuned]
-    assert {Path(path).name for path in told["files"]} == {"forgetting.html", "forgetting.json", "changed_facts.csv"}
+    assert {Path(path).name for path in told["files"]} == {
+        "forgetting.html",
+        "forgetting.json",
+        "accuracy.csv",
+        "relations.csv",
+        "changed_facts.csv",
+    }
     if code == 1:
         assert "10 of 60." in done.stdout
         assert "Strong of f009" in done.stdout
@@ -96,7 +102,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
         (("compare", "base", "base"), "RESULT... has the same result twice"),
         (("compare", "base", ".."), ".. holds no measurement or run or label table or judge"),
         (("compare", "base", "worse", "--scheme", "slick"), "--scheme is for a label table; this is a measurement."),
-        (("compare", "base", "worse", "--device", "cpu"), "--device and other options of models are for judges"),
+        (("compare", "base", "worse", "--device", "cpu"), "--device and other options of models are for a judge;"),
         (("check", "base", "seeded"), "TUNED differs from the base in more than the model"),
         (("check", "base", "base"), "has the same result twice"),
         (("check", "base", "worse", "same"), "unexpected extra argument"),

@@ -8,18 +8,18 @@ import click
 import pytest
 
 import kgprobe as library
-from kgprobe.api.options import ApiLimits
+from kgprobe.api.options import ApiLimits, Draw
 from kgprobe.base.options import options_of
 from kgprobe.cli.study import study
 from kgprobe.papers.baselines.human_data import read_human_scores
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
-    Measuring,
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
     RobustnessOptions,
+    StrategiesOptions,
     TemplatesOptions,
 )
 from kgprobe.probes.distractors import DistractorOptions
@@ -34,13 +34,17 @@ OPTIONS = {
     "robustness": (RobustnessOptions, MeasuresOptions),
     "calibration": (MeasuresOptions,),
     "sampling": (ReplayOptions,),
-    "examples": (ExampleCountsOptions,),
-    "prompting": (PromptingOptions,),
-    "templates": (TemplatesOptions,),
+    "examples": (ExampleCountsOptions, Draw),
+    "prompting": (PromptingOptions, Draw),
+    "templates": (TemplatesOptions, Draw),
+    "strategies": (StrategiesOptions, DistractorOptions, Draw),
+    "distractor-count": (DistractorOptions, Draw),
+    "sentences": (DistractorOptions, Draw),
+    "scaling": (DistractorOptions, Draw),
     "noisy-examples": (NoisyExamplesOptions,),
 }
 # Arguments that the command line has no flag for, and those that a user has to give or that stand for something else.
-NO_FLAGS = {"models", "open_model", "callbacks", "options"}
+NO_FLAGS = {"models", "open_model", "callbacks", "options", "measuring"}
 OTHERWISE = {"graph", "model", "models", "facts", "table", "tables", "scores", "as_of"}
 
 
@@ -54,14 +58,9 @@ def test_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_path:
     context = command.make_context(name, given)
     parameters = inspect.signature(call).parameters
     wanted = {argument: parameter.default for argument, parameter in parameters.items()}
-    if name == "strategies":
-        wanted["strategies"] = ()
     wanted |= {one.name: one.default for kind in OPTIONS.get(name, ()) for one in options_of(kind)}
-    if wanted.pop("measuring", None) is not None:
-        of_probe = {one.name: one.default for one in options_of(DistractorOptions)}
-        own = {"strategy"} if name == "strategies" else set()
-        unsaid = {"limit": None, "relations": (), "with_former": False} | of_probe
-        wanted |= {argument: unsaid.get(argument) for argument in set(Measuring.__annotations__) - own}
+    if name == "strategies":
+        del wanted["strategy"]
     flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "scaling" else set()))
     local = {"device", "dtype", "batch_tokens", "revision"}
     if name in ("robustness", "calibration"):
@@ -80,7 +79,8 @@ def test_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) 
     command = ["study", "strategies", "--model", model, "--strategy", "random", "--strategy", "temporal-semantic"]
     found = printed(*command, *COMMON, **home)
     assert [set(row) for row in found["table"]] == [{"n", "random", "temporal-semantic"}] * 3
-    assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
+    (data,) = found["files"]
+    assert Path(data).read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
     assert "Plotly" in Path(found["page"]).read_text()
     assert found["verdict"].startswith("The hardest distractors are those of ")
     short = kgprobe(*command, *COMMON[:-1], **home)
@@ -93,9 +93,9 @@ def test_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) 
     shown = kgprobe(*command, *COMMON[:-1], "--full", **home)
     assert f"Measuring {model} · random: 6 facts, 6 of them measured before." in shown.stderr
     assert "Mean Min@n by strategy" in shown.stdout
-    assert found["notes"][0] in " ".join(shown.stdout.split())
+    assert found["notes"][0] in " ".join(shown.stderr.split())
     assert f"Page: {Path(found['page']).as_uri()}" in shown.stdout
-    assert f"Data: {found['data']}" in shown.stdout
+    assert f"Data: {data}" in shown.stdout
 
 
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
@@ -125,5 +125,5 @@ def test_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool]
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:
     few = ["--requests", "128", "--hardest", "5", "--repeats", "2"]
     found = printed("study", "sampling", *few, "--seed", "3", "--json", **home)
-    assert found["study"] == "sampling"
+    assert found["name"] == "sampling"
     assert "2 repetitions" in found["title"]

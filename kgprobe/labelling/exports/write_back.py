@@ -31,7 +31,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.located_facts import Change, Element, LocatedFacts, LocatesFacts, elements_with, write_properties
 from kgprobe.labelling.exports.labels import FactLabels
 from kgprobe.labelling.table import ASKED, BELIEFS, PREDICTED, SCHEMES, LabelledFact
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 
 Positions = NDArray[np.int64]
 
@@ -214,7 +214,7 @@ class WriteBack(Result):
 
     labels: str
     dry_run: bool
-    relations: Sequence[LabelledRelation]
+    relations: Annotated[Sequence[LabelledRelation], Listing("")]
     written: int
     unchanged: int
     removed: int
@@ -222,8 +222,6 @@ class WriteBack(Result):
     obstacles: Mapping[str, int]
     unusable: int
     examples: Sequence[str]
-
-    row, listed, key = LabelledRelation, "relations", "relations"
 
     def summary(self) -> str:
         """Return the counts in sentences."""

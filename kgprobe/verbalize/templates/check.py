@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from itertools import product
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from kgprobe.base.dates import today
 from kgprobe.base.errors import UnknownNameError
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Rejected, Relation
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article
@@ -52,7 +53,7 @@ _OPENINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(ResultRow):
     """A flaw of a template.
 
     Attributes:
@@ -62,11 +63,11 @@ class Flaw:
         problem: predicate of the template.
     """
 
-    relation: str
-    kind: str
-    template: str
-    severity: Severity
-    problem: str
+    relation: Annotated[str, Heading("relation")]
+    kind: Annotated[str, Heading("kind")]
+    template: Annotated[str, Heading("template")]
+    severity: Annotated[Severity, Heading("severity")]
+    problem: Annotated[str, Heading("problem")]
 
 
 @dataclass(frozen=True, slots=True)
