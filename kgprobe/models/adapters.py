@@ -33,9 +33,7 @@ class AppliedAdapter:
     """A model with its adapter.
 
     Attributes:
-        model: the base, with the adapter in its weights or in its layers.
         kind: type of the adapter, such as LORA.
-        merged: True if the adapter is in the weights.
         finding: result of merging, or the reason against it.
     """
 
@@ -53,13 +51,8 @@ def apply_adapter(
     Cost: loading the base; a second time if merging turns out inexact. Three passes of a short text.
 
     Args:
-        load_base: loads the base onto its device.
-        adapter: the adapter's files.
         tokens: size of the adapter's own tokenizer; None if it uses the base's.
         quantized: True if the base's weights are quantized; they stay unmerged.
-
-    Raises:
-        KgprobeError: peft is missing, or the adapter does not fit the base.
     """
     net, kind = _attach(load_base(), adapter, tokens)
     model = net.get_base_model()

@@ -233,11 +233,6 @@ def check_local(spec: str, revision: str | None = None) -> None:
 
     Args:
         revision: requested revision of the repository of the model, or of an adapter's base.
-
-    Raises:
-        UnknownNameError: the form of the spec is unknown.
-        ArgumentError: a revision is given for a model outside the hub.
-        KgprobeError: the model is behind an API.
     """
     refuse_half_characters(spec)
     kind, _, name = spec.partition(":")

@@ -199,11 +199,7 @@ class Form(Generic[FormRequestT]):
         return False
 
     def read(self, content: bytes, request: FormRequestT) -> Answer | Fault:
-        """Return the answer, or a fault that may vanish in the next attempt.
-
-        Raises:
-            KgprobeError: The server's answers are unusable.
-        """
+        """Return the answer, or a fault that may vanish in the next attempt."""
         raise NotImplementedError
 
     def is_complete(self, answer: Answer) -> bool:
@@ -277,11 +273,7 @@ def shortened(text: str) -> str:
 
 
 def fatal_message(address: Address, declined: Declined, needs: str = "") -> str:
-    """Return the message of a server that declines all requests.
-
-    Args:
-        needs: a sentence on the requirements for the server, or empty.
-    """
+    """Return the message of a server that declines all requests."""
     text = f"{address.name} declines all requests: {address.without_key(declined.reason)}."
     if declined.about_key:
         state = "was sent" if address.key else "is not set"

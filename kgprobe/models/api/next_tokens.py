@@ -45,11 +45,7 @@ class UntrustworthyError(KgprobeError):
 
 
 class NewVersionError(UntrustworthyError):
-    """Raised for an answer of another model or version than those that were tested.
-
-    Attributes:
-        version: the name that the server gives.
-    """
+    """Raised for an answer of another model or version than those that were tested."""
 
     def __init__(self, message: str, version: str) -> None:
         super().__init__(message)

@@ -98,9 +98,6 @@ class LocalGenerator:
         Cost: a forward pass of each prompt, and one of a token for each token of thoughts and answers. Prompts of
         similar length are batched, in smaller batches where memory is short. When half of a batch has its answers, the
         rest goes on without them, after a forward pass of its tokens so far.
-
-        Raises:
-            KgprobeError: ``max_tokens`` of a request is not positive.
         """
         results: dict[Request, Answer | Unanswered] = {}
         prompts: dict[Request, _Prompt] = {}
@@ -264,7 +261,6 @@ def read_answer(row: AnswerRow, ends: Ends, *, by_line: bool) -> Answer:
     """Return the answer of a row that is over, without its thought.
 
     Args:
-        row: the row.
         ends: decodes tokens without special ones.
         by_line: True if the answer is its first line.
     """
@@ -329,7 +325,6 @@ def end_tokens(scorer: TextScorer, generation_config: Any) -> list[int]:
     """Return the tokens that end an answer: EOS, others in the model's files, the end of a turn in its template.
 
     Args:
-        scorer: the model.
         generation_config: settings in the model's files, of transformers' class; None for none.
     """
     tokenizer = scorer.tokenizer

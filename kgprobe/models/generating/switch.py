@@ -38,7 +38,6 @@ class Setting:
 
     Attributes:
         arguments: variables of the template.
-        system: system message; None for none.
     """
 
     arguments: Mapping[str, Any]
@@ -59,7 +58,6 @@ class ThoughtForm:
     """The form of a model's thoughts.
 
     Attributes:
-        markers: the markers.
         closing: token ids that end a thought at its limit.
         decode: returns the text of token ids with special tokens.
         begins: True if the model's turn begins in a thought.

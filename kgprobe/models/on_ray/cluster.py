@@ -15,11 +15,7 @@ _PATIENCE = 10.0
 
 
 def check_ray() -> None:
-    """Raise if Ray is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``.
-
-    Raises:
-        KgprobeError: Ray is not installed, or the cluster does not answer.
-    """
+    """Raise if Ray is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``."""
     if importlib.util.find_spec("ray") is None:
         raise KgprobeError(f"Ray is not installed: {how_to_install('ray')}.")
     address = os.environ.get("RAY_ADDRESS", "")
@@ -41,9 +37,6 @@ def ray_cluster(workers: int) -> Iterator[Any]:
 
     Args:
         workers: number of workers, for which a cluster on this machine gets CPUs.
-
-    Raises:
-        KgprobeError: the cluster does not start or answer.
     """
     # Hide Ray's message about restarted actors, which are intended.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")

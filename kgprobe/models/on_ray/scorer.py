@@ -32,9 +32,6 @@ def load_on_workers(workers: Workers, spec: str, **options: Any) -> "WorkerScore
     Args:
         options: as of :func:`~kgprobe.models.spec.load_scoring_model`.
 
-    Raises:
-        KgprobeError: the model cannot be loaded, or Ray fails; see :meth:`~.workers.Workers.run_all`.
-
     Cost: one worker loads the model now, the others when their first texts come.
     """
     plan = ModelPlan(spec, tuple(sorted(options.items())))

@@ -29,7 +29,6 @@ class ModelPlan:
     """A model that workers load.
 
     Attributes:
-        spec: its spec.
         options: keyword arguments of :func:`~kgprobe.models.spec.load_scoring_model`, as sorted pairs.
         described: the model's description without versions; a worker with another one has other files. None before
             the first worker has loaded it.
@@ -111,20 +110,13 @@ class _Worker:
 
 
 class Workers:
-    """Workers for models, started at the first task.
-
-    Attributes:
-        count: number of workers.
-    """
+    """Workers for models, started at the first task."""
 
     def __init__(self, count: int, open_model: OpenModel) -> None:
         """Check that Ray is there.
 
         Args:
             open_model: opens a model in a worker, by its spec and options; picklable.
-
-        Raises:
-            KgprobeError: see :func:`~kgprobe.models.on_ray.cluster.check_ray`.
         """
         check_ray()
         self.count = count
@@ -137,11 +129,7 @@ class Workers:
         self._failed_starts = 0
 
     def run(self, plan: ModelPlan, task: Callable[[WorkerModel], T]) -> T:
-        """Return the result of one task.
-
-        Raises:
-            KgprobeError: see :meth:`run_all`.
-        """
+        """Return the result of one task."""
         ((_, result),) = self.run_all(plan, [task])
         return result
 

@@ -48,13 +48,9 @@ def batches_ahead(
     the iterator ends: after the last batch, after an error, and when it is closed.
 
     Args:
-        stages: computed one after the other.
         prepare: called for every batch, in another thread for all but the first. Its error is raised when its batch is
             due.
         limit: returns the maximum padded tokens in a batch of several items.
-
-    Yields:
-        the number of the stage, the items of the batch, and the result of ``prepare``.
     """
     fillings = [Filling(stage.sizes) for stage in stages]
 

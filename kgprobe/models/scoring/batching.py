@@ -125,7 +125,6 @@ def compute_in_batches(
         items: items, those that take most memory first, so that a lack of memory shows at once.
         at_once: maximum batch size for the remaining items.
         compute: computes a batch; never returns None.
-        device: its device.
 
     Yields:
         each batch and its result; None for an item that does not fit into memory alone.

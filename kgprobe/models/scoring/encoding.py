@@ -70,7 +70,6 @@ class TokenCache:
 
         Args:
             tokenizer: the encoder's; not held, so that it can be freed.
-            texts: any number, repetitions allowed.
         """
         with self._lock:
             ids_by_text: dict[str, Ids] = {}

@@ -244,7 +244,6 @@ class GrowingTrees:
         """Start with an empty cache.
 
         Args:
-            model, projection: the model and its projection, as checked.
             likely: the likely part of the vocabulary, for bounds; learned here if not learned yet. None for no bounds.
             limits: batch limits of the device.
             recompute: computes log-probabilities where memory is too short to keep nodes.

@@ -69,9 +69,6 @@ class VllmGenerator:
         """Return an answer to each request, or the reason for having none, see :meth:`.Generator.answer`.
 
         Equal requests are answered once.
-
-        Raises:
-            KgprobeError: ``max_tokens`` of a request is not positive, or the engine stops.
         """
         copies = Counter(map(Request.normalized, requests))
         for request in copies:

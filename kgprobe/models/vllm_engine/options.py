@@ -65,10 +65,6 @@ def parse_spec(spec: str) -> EngineSpec:
 
     >>> parse_spec("vllm:Qwen/Qwen3-0.6B,tensor_parallel_size=2,quantization=fp8").options.engine_arguments()
     {'tensor_parallel_size': 2, 'pipeline_parallel_size': 1, 'quantization': 'fp8'}
-
-    Raises:
-        UnknownNameError: the spec has no name.
-        ArgumentError: an option is unknown, given twice, or has an invalid value.
     """
     name, *assignments = spec.removeprefix(PREFIX).split(",")
     if not name:

@@ -24,18 +24,10 @@ _PATIENCE = 30.0
 
 
 class ReplicatedEngine:
-    """Engines in processes, see :class:`.engine.VllmEngine`; all are ended with this process.
-
-    Attributes:
-        facts: those of the first engine.
-    """
+    """Engines in processes, see :class:`.engine.VllmEngine`; all are ended with this process."""
 
     def __init__(self, source: EngineSource) -> None:
-        """Load the model into each engine, all at the same time.
-
-        Raises:
-            KgprobeError: there are too few GPUs, or an engine cannot load the model.
-        """
+        """Load the model into each engine, all at the same time."""
         self._name = source.name
         # Children of a process with CUDA must not be forked.
         context = multiprocessing.get_context("spawn")
