@@ -258,7 +258,6 @@ class _Asking:
     """The measurements of a table.
 
     Attributes:
-        repeats: number of measurements of each way.
         common: arguments of all measurements.
         first: arguments of the first measurement, which draws the facts.
     """

@@ -92,11 +92,7 @@ def remove_labels(
 
 
 def find_labels(labels: LabelTable | Run | str | Path) -> FactLabels:
-    """Return the labels of a table, or the beliefs of a run.
-
-    Raises:
-        KgprobeError: there is no such table.
-    """
+    """Return the labels of a table, or the beliefs of a run."""
     if isinstance(labels, Run):
         return labels_of_run(labels.graph, labels.name)
     return labels_of_table(labels if isinstance(labels, LabelTable) else open_label_table(labels))

@@ -152,11 +152,7 @@ def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -
 
 
 def watch_in_browser(graph: str | None) -> None:
-    """Open Neo4j Browser with a query for the facts of the last round in its editor.
-
-    Raises:
-        KgprobeError: the graph is on another engine.
-    """
+    """Open Neo4j Browser with a query for the facts of the last round in its editor."""
     from kgprobe.graph.queries import get_query
 
     page = _address(graph)[0]

@@ -230,9 +230,6 @@ def open_graph(graph: str | None, *, new: bool = False) -> "Graph":
 
     Args:
         new: True to create a local graph that does not exist yet.
-
-    Raises:
-        UnknownNameError: there is no graph in the folder.
     """
     from kgprobe.graph.servers import opening
 

@@ -106,11 +106,7 @@ def write_back(
 
 
 def open_table_or_run(name: str, connection: "Graph | None") -> "LabelTable | Run":
-    """Open a label table or a run.
-
-    Raises:
-        UnknownNameError: there is neither a table nor a run of this name.
-    """
+    """Open a label table or a run."""
     from kgprobe.api.stored import find, open_label_table
     from kgprobe.api.stored import open as open_stored
 

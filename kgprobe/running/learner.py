@@ -168,7 +168,6 @@ def write_beliefs(transaction: Transaction, run: str, beliefs: Sequence[Row], *,
     """Write the summaries of beliefs, and the same numbers onto their facts, whose subjects they are tied to.
 
     Args:
-        run: id of the run.
         beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
         on_facts: True if the run is in view.
     """

@@ -159,7 +159,6 @@ def count_directions(relation: str | None, name: str, known: Bools, back: Bools)
     """Count the facts of a group that are known in each direction.
 
     Args:
-        relation, name: id and name of the group.
         known, back: True for the facts that are known forwards, and backwards.
     """
     total, first, second, both = len(known), int(known.sum()), int(back.sum()), int((known & back).sum())

@@ -74,7 +74,6 @@ class Truth:
 
     Attributes:
         references: the facts of each repetition.
-        origin: origin of the facts, for titles.
         settings: settings of the origin; JSON-compatible.
     """
 
@@ -90,7 +89,6 @@ def run_truth(graph: Graph, name: str, repetitions: int) -> Truth:
     Cost: one scan of the graph's beliefs.
 
     Raises:
-        UnknownNameError: the run does not exist.
         KgprobeError: the run has answers about fewer than two facts.
     """
     run = get_run(graph, name)

@@ -64,13 +64,6 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
     Args:
         options: JSON of the probe's options, to construct it again on resumption.
         local: JSON of the options of a model on this machine; null for another model.
-
-    Returns:
-        Properties of the run.
-
-    Raises:
-        ArgumentError: the run's name cannot name a folder.
-        KgprobeError: the graph has a run of that id, or its folder cannot be made.
     """
     folder_name("run", plan.run)
     apply_schema(graph)
@@ -130,11 +123,7 @@ def _templates_of(rows: Sequence[Row], relations: Collection[str]) -> dict[str, 
 
 
 def at_start(graph: Graph, run: Row) -> tuple[Graph, list[str]]:
-    """Return a connection with the relations and templates of a run's start, and phrases on what is different now.
-
-    Raises:
-        KgprobeError: the file of the templates is missing or damaged.
-    """
+    """Return a connection with the relations and templates of a run's start, and phrases on what is different now."""
     path = run_folder(run) / SENTENCES
     try:
         stored: list[Row] = read_json(path, list[dict[str, Any]], _NO_SENTENCES)
@@ -158,7 +147,6 @@ def get_run(graph: Graph, run: str) -> Row:
     """Return the properties of a run.
 
     Raises:
-        UnknownNameError: the graph has no such run.
         KgprobeError: the run was begun by another version of kgprobe.
     """
     properties = find_run(graph, run)
@@ -198,7 +186,6 @@ def forget_run(graph: Graph, run: str) -> None:
     """Delete a run and its beliefs, in transactions of bounded size. Cost: the run's beliefs.
 
     Raises:
-        UnknownNameError: the graph has no such run.
         KgprobeError: another process uses the run.
     """
     with locked(find_run(graph, run)):

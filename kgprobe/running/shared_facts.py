@@ -35,8 +35,6 @@ class AnsweredFacts:
     """The answers of one model, by fact.
 
     Attributes:
-        name: name of the run or measurement.
-        model: its spec.
         sampling: sampling rule of a run; None for a measurement.
         facts: see :meth:`kgprobe.answers.table.Answers.by_fact`.
         values: by fact: means of the probe's other measures; NaN where it has none.

@@ -326,7 +326,7 @@ def chat_text(
 ) -> str:
     """Return messages in the tokenizer's template, with special tokens as text.
 
-        tokenizer: one with a chat template.
+    Args:
         messages: roles, such as ``user``, with their texts.
         answering: True to begin the model's own turn after them.
         arguments: variables of the template.
