@@ -114,11 +114,7 @@ def probe() -> None:
 
 
 def show(result: "Measurement", as_json: bool, full: bool) -> "Path | None":
-    """Print a measurement, a summary or one JSON object, and its problems on stderr.
-
-    Returns:
-        the page's path; None if there are no answers.
-    """
+    """Print a measurement, a summary or one JSON object, and its problems on stderr; return its page, if any."""
     from kgprobe.probes.outcome import Verdict
 
     show_notes(result.missing)

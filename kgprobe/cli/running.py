@@ -52,11 +52,7 @@ def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Mode
 
 
 def require_api(api: Mapping[str, Any], *values: Any) -> None:
-    """Raise UsageError if ``--batch-api`` is given, and no model is behind an API.
-
-    Args:
-        values: values of options, some of them specs of models.
-    """
+    """Raise UsageError if ``--batch-api`` is given, and no value of an option is a model behind an API."""
     if api.get("batch_api") and not any(isinstance(value, str) and is_api(value) for value in values):
         raise click.UsageError(
             "--batch-api is for models behind an API (openai:NAME or openai:NAME@URL); all models of this command are"
@@ -226,11 +222,7 @@ def _titled(title: str, start: "Start") -> str:
 
 
 def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) -> None:
-    """Print on stderr why asking stopped early, and how to continue.
-
-    Args:
-        position: last finished unit, for example "round 3".
-    """
+    """Print on stderr why asking stopped early (after a position such as "round 3"), and how to continue."""
     from kgprobe.running.callbacks import Stop
 
     causes = {

@@ -30,12 +30,7 @@ _SAVE_AGAIN = "Save it again with peft's save_pretrained(…, save_embedding_lay
 
 @dataclass(frozen=True, slots=True)
 class AppliedAdapter:
-    """A model with its adapter.
-
-    Attributes:
-        kind: type of the adapter, such as LORA.
-        finding: result of merging, or the reason against it.
-    """
+    """A model with its adapter, of a kind such as LORA, and the result of merging, or the reason against it."""
 
     model: "PreTrainedModel"
     kind: str
@@ -161,11 +156,7 @@ def _resize_vocabulary(
 
 
 def _check_new_rows(model: "PreTrainedModel", adapter: AdapterFiles, known: int) -> None:
-    """Raise if a layer of a resized vocabulary got no rows for new tokens from the adapter.
-
-    Args:
-        known: number of rows of the base itself.
-    """
+    """Raise if a layer of a vocabulary that had ``known`` rows got none for new tokens from the adapter."""
     for layer, weight in _vocabulary_weights(model).items():
         if len(weight) > known and not weight[known:].any():
             raise KgprobeError(

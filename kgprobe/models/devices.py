@@ -72,11 +72,7 @@ def spread_arguments(device: str | None) -> dict[str, Any]:
 
 
 def too_large(spec: str, dtype: str, device: "torch.device", arguments: dict[str, Any]) -> KgprobeError:
-    """Return the error for a model that does not fit into memory.
-
-    Args:
-        arguments: result of :func:`spread_arguments`.
-    """
+    """Return the error for a model that does not fit into memory, with arguments of :func:`spread_arguments`."""
     if not arguments:
         remedy = "spread it over several GPUs (`device` auto), or use another `device`, for example cpu."
         return KgprobeError(f"{spec} in {dtype} does not fit into the memory of {device}; {remedy}")

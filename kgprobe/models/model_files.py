@@ -42,12 +42,7 @@ _SAMPLE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class AdapterFiles:
-    """Files of an adapter.
-
-    Attributes:
-        name: its folder or repository.
-        revision: commit or digest of the files.
-    """
+    """Files of an adapter, of a folder or a repository, with their commit or digest."""
 
     name: str
     folder: Path

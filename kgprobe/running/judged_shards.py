@@ -96,11 +96,7 @@ def shards_of(facts: int) -> Shards:
 
 @dataclass(frozen=True, slots=True)
 class JudgedShards:
-    """Progress of judging a graph.
-
-    Attributes:
-        done: number of facts in finished shards.
-    """
+    """Progress of judging a graph; ``done`` is the number of facts in finished shards."""
 
     facts: int
     done: int

@@ -144,11 +144,7 @@ def _taken(run: str) -> KgprobeError:
 
 
 def get_run(graph: Graph, run: str) -> Row:
-    """Return the properties of a run.
-
-    Raises:
-        KgprobeError: the run was begun by another version of kgprobe.
-    """
+    """Return the properties of a run; raise KgprobeError if it was begun by another version of kgprobe."""
     properties = find_run(graph, run)
     if properties.get("round", 0) < 0:
         raise KgprobeError(f"Run {run!r} is being deleted; `kgprobe delete {run}` finishes that.")
@@ -183,11 +179,7 @@ def run_folder(run: Row) -> Path:
 
 
 def forget_run(graph: Graph, run: str) -> None:
-    """Delete a run and its beliefs, in transactions of bounded size. Cost: the run's beliefs.
-
-    Raises:
-        KgprobeError: another process uses the run.
-    """
+    """Delete a run that no process uses, and its beliefs, in transactions of bounded size. Cost: its beliefs."""
     with locked(find_run(graph, run)):
         # First of all, so that no process can add a round meanwhile.
         graph.write("beliefs/retire_run", id=run)
@@ -206,11 +198,7 @@ def _forget_beliefs(graph: Graph, run: str) -> None:
 
 @contextmanager
 def locked(run: Row) -> Iterator[Path]:
-    """Lock the run for this process and return its folder.
-
-    Raises:
-        RunInUseError: another process uses the run.
-    """
+    """Lock the run for this process and return its folder; raise RunInUseError if another process uses it."""
     folder = run_folder(run)
     make_folder(folder)
     try:

@@ -146,11 +146,7 @@ def _flat(value: Mapping[str, Any], ignored: frozenset[str], prefix: str = "") -
 
 
 def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
-    """Write the settings of a folder, or compare them with the ones it has.
-
-    Raises:
-        KgprobeError: the folder has other settings.
-    """
+    """Write the settings of a folder; raise KgprobeError if it has other ones."""
     if (folder / CONFIG).exists():
         require_identical(folder, read_config(folder, content), config, content)
         return

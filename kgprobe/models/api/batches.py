@@ -93,11 +93,7 @@ class BatchSession(Generic[RequestT]):
         cached: Callable[[RequestT], Answer | None],
         done: Callable[[RequestT, Answer | Unanswered], None],
     ) -> None:
-        """Create a session; nothing is sent yet.
-
-        Args:
-            cached: returns the cached answer to a request, or None; not called if answers are refreshed.
-        """
+        """Create a session; nothing is sent yet, and ``cached`` is not called if answers are refreshed."""
         self._address = address
         self._options = options
         self._prices = options.prices and options.prices.at(BATCH_PRICE)

@@ -53,11 +53,7 @@ class AnswerCache:
             raise self._failure("opened", error) from error
 
     def get(self, request: Mapping[str, object]) -> Answer | None:
-        """Return the cached answer to a request, or None.
-
-        Args:
-            request: everything that the answer depends on, as JSON values without secrets.
-        """
+        """Return the cached answer to a request (all that it depends on, as JSON values without secrets), or None."""
         content = self._content(_key(_text(request)))
         return None if content is None else replace(msgspec.json.decode(content, type=Answer), cached=True)
 

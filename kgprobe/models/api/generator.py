@@ -107,11 +107,7 @@ class ApiGenerator:
         *,
         in_batches: bool = True,
     ) -> dict[Request, Answer | Unanswered]:
-        """Ask requests of one form, with the parameters of their mode of thinking.
-
-        Args:
-            in_batches: True to allow the batch API, if it is chosen.
-        """
+        """Ask requests of one form with the parameters of their mode of thinking, ``in_batches`` if that is chosen."""
         if not requests:
             return {}
         form = _CompletionForm(

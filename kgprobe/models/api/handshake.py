@@ -101,11 +101,7 @@ class Examination:
     def __init__(
         self, method: ServerMethod, ask_together: AskTogether, can: Can, alone: str = "`concurrency` 1"
     ) -> None:
-        """Prepare a test.
-
-        Args:
-            alone: the setting that sends requests one by one, for messages.
-        """
+        """Prepare a test; messages name ``alone`` as the setting that sends requests one by one."""
         self._method = method
         self._ask_together = ask_together
         self._can = can
@@ -115,11 +111,7 @@ class Examination:
         self.versions: set[str] = set()
 
     def run(self, prompt: tuple[int, ...]) -> float:
-        """Return the largest difference in nats between values that should be equal.
-
-        Raises:
-            UntrustworthyError: a test fails.
-        """
+        """Return the largest difference in nats of values that should be equal, or raise UntrustworthyError."""
         options = self._options(prompt, dict.fromkeys(prompt[::-1]))
         shorter = (prompt[:end] for end in range(len(prompt) // 2, 0, -1))
         half = next((part for part in shorter if self._options(part, options[:1])), ())

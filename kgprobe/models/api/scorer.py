@@ -149,11 +149,7 @@ class ServerTokenizer:
     """
 
     def __init__(self, asker: Asker, specials: Mapping[str, str]) -> None:
-        """Read the special tokens of the server.
-
-        Raises:
-            KgprobeError: The server has no ``/tokenize``.
-        """
+        """Read the special tokens of the server; raise KgprobeError if it has no ``/tokenize``."""
         self._asker = asker
         self._form = _TokenForm(f"{root_of(asker.address)}/tokenize", asker.address.model)
         self._known: dict[Text, list[int]] = {}
@@ -304,11 +300,7 @@ class ApiScorer(TextScorer):
         return scored
 
     def _shake_hands(self, versions: Sequence[str] = ()) -> Handshake:
-        """Test the server, and store the result under its address, its model and its metadata.
-
-        Args:
-            versions: further versions of the server for which the result counts.
-        """
+        """Test the server, and store the result under its address, model and metadata, also for other ``versions``."""
         # A test that fails now takes the place of an earlier one.
         self._asker.remember(self._handshake_key, "")
         handshake = shake_hands(self.name, self._test_replies, self._can_be_sent, self._text, self._methods)

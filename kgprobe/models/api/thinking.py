@@ -119,11 +119,7 @@ def verify(
     thinking: Thinking,
     ask: Callable[[Request, VerifiedSwitch], Answer | Unanswered],
 ) -> VerifiedSwitch:
-    """Return the first parameters with which the trial question is answered in the requested mode.
-
-    Raises:
-        ArgumentError: no parameters do.
-    """
+    """Return the first parameters that pass the trial question in a mode; raise ArgumentError if none do."""
     request = Request(_TRIAL, _TRIAL_TOKENS, thinking=thinking)
     faults: dict[str, str] = {}
     for way, parameters in candidates(url, thinking):

@@ -151,11 +151,7 @@ class LocalGenerator:
         return new[-1] in self._end_tokens
 
     def _fill(self, rows: Sequence[AnswerRow], batch: Sequence[Request], closing: Sequence[int]) -> None:
-        """Generate the rows of requests, until all are over.
-
-        Args:
-            closing: tokens that end a thought at its limit.
-        """
+        """Generate the rows of requests until all are over; the closing tokens end a thought at its limit."""
         numbers = {id(row): _numbers(request, row.left) for row, request in zip(rows, batch, strict=True)}
         # A closing text may contain a token that ends an answer.
         ends = [token for token in self._end_tokens if token not in closing]
@@ -258,12 +254,7 @@ def _numbers(request: Request, count: int) -> list[float]:
 
 
 def read_answer(row: AnswerRow, ends: Ends, *, by_line: bool) -> Answer:
-    """Return the answer of a row that is over, without its thought.
-
-    Args:
-        ends: decodes tokens without special ones.
-        by_line: True if the answer is its first line.
-    """
+    """Return the answer of a row that is over, without its thought; its first line alone with ``by_line``."""
     text = ends.text(row.new)
     if by_line:
         text = first_line(text)

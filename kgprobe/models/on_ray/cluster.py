@@ -33,11 +33,7 @@ def check_ray() -> None:
 
 @contextmanager
 def ray_cluster(workers: int) -> Iterator[Any]:
-    """Yield the module ``ray``, connected to a cluster; a cluster on this machine ends with the context.
-
-    Args:
-        workers: number of workers, for which a cluster on this machine gets CPUs.
-    """
+    """Yield ``ray``, connected to a cluster; one on this machine has CPUs for the workers, and ends after it."""
     # Hide Ray's message about restarted actors, which are intended.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     # Hide its message about a dead worker, which it would print on stdout: another worker takes over.

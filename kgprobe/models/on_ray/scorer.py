@@ -207,11 +207,7 @@ def run_joined(
     progress: Callable[[int], None] | None = None,
     size: Callable[[list[T]], int] = len,
 ) -> list[T]:
-    """Return the results of all tasks, one list after the other.
-
-    Args:
-        progress: called after each task with its size.
-    """
+    """Return the results of all tasks, one list after the other; report the size of each to ``progress``."""
     results: dict[int, list[T]] = {}
     for number, part in workers.run_all(plan, tasks):
         results[number] = part

@@ -40,11 +40,7 @@ class ModelPlan:
 
 
 class WorkerModel:
-    """A model in a worker.
-
-    Attributes:
-        scorer, generator: return it, the same object each time; the first call loads the model.
-    """
+    """A model in a worker; both functions return the same object each time, and the first call loads the model."""
 
     def __init__(self, scorer: Callable[[], TextScorer], generator: Callable[[], Generator]) -> None:
         """Use a model that is not loaded yet; see the attributes."""
@@ -113,11 +109,7 @@ class Workers:
     """Workers for models, started at the first task."""
 
     def __init__(self, count: int, open_model: OpenModel) -> None:
-        """Check that Ray is there.
-
-        Args:
-            open_model: opens a model in a worker, by its spec and options; picklable.
-        """
+        """Check that Ray is there; the picklable ``open_model`` opens a model in a worker, by spec and options."""
         check_ray()
         self.count = count
         self._open_model = open_model

@@ -18,12 +18,7 @@ Prepared = TypeVar("Prepared")
 
 @dataclass(frozen=True, slots=True)
 class Stage(Generic[Item]):
-    """Items that are computed together, in batches.
-
-    Attributes:
-        items: the largest first.
-        sizes: for each its rows and its tokens per row.
-    """
+    """Items that are computed together, in batches: the largest first, each with its rows and tokens per row."""
 
     items: Sequence[Item]
     sizes: Sequence[tuple[int, int]]

@@ -114,12 +114,7 @@ def extend(
 def virtual_prefix(
     model: "PreTrainedModel", method: ScoringMethod, leading: Sequence[int], virtual: torch.Tensor
 ) -> AnyPrefix:
-    """Return a prefix of tokens, followed by virtual embeddings.
-
-    Args:
-        model: a causal language model whose body takes embeddings.
-        virtual: the embeddings, shape (virtual tokens, hidden size).
-    """
+    """Return a prefix of tokens and virtual embeddings, shape (tokens, hidden size), for a body that takes them."""
     embeddings = embedded(model, leading, virtual)
     if method in OWN_CACHE:
         return own_prefix_of(model, embeddings)
@@ -214,12 +209,7 @@ def padded_tokens(forest: Forest, method: ScoringMethod, before: int) -> tuple[i
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """Forests as rows of one size, each forest a row.
-
-    Attributes:
-        tokens, depths, spans: as of :func:`packed_states`.
-        sources: as of :func:`run_method`.
-    """
+    """Forests as rows of one size, each forest a row; as of :func:`packed_states` and :func:`run_method`."""
 
     tokens: Integers
     depths: Integers

@@ -70,11 +70,7 @@ class TokenizedPrompt:
 
 
 def leading_tokens(tokenizer: "PreTrainedTokenizerBase", bos: bool | None = None) -> tuple[int, ...]:
-    """Return the ids of the special tokens before every prompt.
-
-    Args:
-        bos: True to prepend BOS; None for the tokenizer's default.
-    """
+    """Return the ids of the special tokens before every prompt: BOS if True, the tokenizer's default if None."""
     if bos is None:
         bare = tokenizer("a", add_special_tokens=False)["input_ids"]
         whole = tokenizer("a")["input_ids"]

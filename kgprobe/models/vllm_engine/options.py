@@ -50,11 +50,7 @@ class EngineOptions:
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """A model of vLLM.
-
-    Attributes:
-        name: repository of the hub, or a folder's path.
-    """
+    """A model of vLLM, by its repository of the hub or its folder's path."""
 
     name: str
     options: EngineOptions

@@ -47,11 +47,7 @@ class ReplicatedEngine:
             raise
 
     def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
-        """Return the answer to each prompt, in their order.
-
-        Raises:
-            KgprobeError: an engine stops, or refuses a prompt. The engines are ended then.
-        """
+        """Return the answer to each prompt, in their order; end all engines when one fails."""
         count = len(self._connections)
         bounds = [len(prompts) * number // count for number in range(count + 1)] if count else []
         parts = [list(prompts[first:end]) for first, end in pairwise(bounds)]

@@ -102,11 +102,7 @@ class LabelTrie:
     """
 
     def __init__(self, path: Path) -> None:
-        """Map a file into memory.
-
-        Raises:
-            OSError, ValueError: The file is missing, damaged or of another version.
-        """
+        """Map a file into memory; raise OSError or ValueError if it is missing, damaged or of another version."""
         try:
             header = _read_header(path)
         except msgspec.DecodeError as error:
