@@ -21,8 +21,8 @@ import click
 import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.base.progress import StepProgress
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.graph.loading import LoadProgress
 from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.signals import ending_in_order
@@ -126,7 +126,7 @@ def load(dump: Path, files: Path, graph: Path) -> dict[str, float]:
     begun: dict[str, float] = {}
     started = time.perf_counter()
 
-    def on_progress(now: LoadProgress) -> None:
+    def on_progress(now: StepProgress) -> None:
         begun.setdefault(now.stage, time.perf_counter() - started)
 
     with ending_in_order():

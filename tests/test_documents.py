@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -271,6 +272,17 @@ def test_example_of_a_loader_reads(examples: Installed) -> None:
     assert [placed.record.label for placed in source.entities()] == ["France", "Paris", "Atlantis"]
     assert len(list(source.relations())) == 1
     assert source.done == source.total
+
+
+def test_example_of_a_result_has_two_tables(examples: Installed) -> None:
+    example = import_module("kgprobe_longest")
+    rows = [example.LongName("capital", "Antananarivo"), example.LongName("capital", "Ouagadougou")]
+    result = example.Longest(least=10, names=rows)
+    assert [(table.title, len(table.rows)) for table in result.tables()] == [("By relation", 1), ("Long names", 2)]
+    page = result.page(examples.folder / "page")
+    assert {path.name for path in page.parent.iterdir()} == {"result.html", "result.json", "counts.csv", "names.csv"}
+    (block,) = [block for block in blocks_of(CONTRIBUTING, "python") if "kgprobe_longest" in block.text]
+    assert len(block.text.splitlines()) <= 25
 
 
 def test_examples_asked_of_a_graph_give_results(

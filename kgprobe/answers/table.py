@@ -1,8 +1,9 @@
 """Answers as a table: a row for each place of the trail, in a file beside it, from which all results are computed.
 
 The table is made in one pass over the trail when it is first read, together with the probe's own results, and found
-again by a digest of the trail. It is an Arrow file that is mapped into memory: a million answers by distractors are
-read in 0.3 seconds. The evidence itself is only in the trail.
+again by a digest of the trail. It is an Arrow file that is mapped into memory. A million answers by distractors, 1.7
+GB, take 78 seconds of processor time (two shared cores) and 0.9 GB to make; opening takes less than a second. The
+evidence itself is only in the trail.
 """
 
 import os

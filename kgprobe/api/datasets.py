@@ -24,7 +24,7 @@ from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import appearing, home, make_folder, replacing
 from kgprobe.base.options import make_options
-from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Relation
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.datasets.asking import (
@@ -79,7 +79,7 @@ def build_dataset(
     Args:
         folder: new folder; complete, or not created at all.
         relations, seed, as_of: as in :func:`kgprobe.sample_facts`.
-        on_progress: called with the numbers of finished and of all relations.
+        on_progress: called after each relation.
         options: see :class:`~kgprobe.datasets.DatasetOptions`.
 
     Raises:
@@ -131,7 +131,7 @@ def import_dataset(
         folder: new folder; complete, or not created at all.
         templates: file of relations with cloze sentences, by the ids of the new data set; None imports none.
         format: file format of the new data set, ``parquet`` or ``jsonl``.
-        on_progress: called with the numbers of finished and of all rows.
+        on_progress: called after each row.
 
     Raises:
         ArgumentError: the source lacks the files, or the folder exists.
@@ -308,7 +308,7 @@ def export_dataset(
             count differently. None writes all examples, for any model.
         examples, separator, between: few-shot examples and separators, as in the probe ``examples``.
         per_relation, seed: as in :func:`probe_dataset`.
-        on_progress: called with the numbers of finished and of all facts.
+        on_progress: called after each fact.
 
     Raises:
         UnknownNameError: no such model.
@@ -330,9 +330,11 @@ def export_dataset(
         make_folder(target.absolute().parent)
         with appearing(target.absolute()) as unfinished:
             rows = limited_rows(files, limit)
-            written, notes = write_task(
-                unfinished, called, rows, prompts, demonstrations, scorer, lambda done: on_progress(done, total)
-            )
+
+            def on_fact(done: int) -> None:
+                on_progress(StepProgress("Exporting", done, total, "facts"))
+
+            written, notes = write_task(unfinished, called, rows, prompts, demonstrations, scorer, on_fact)
             if not written:
                 raise KgprobeError(
                     f"No fact of {files.path} has an example of its relation that fits into the context."

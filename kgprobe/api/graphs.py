@@ -10,11 +10,11 @@ from kgprobe.api.rounds import open_run
 from kgprobe.base.arguments import check_choice, whole_number
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.base.options import make_options
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.beliefs.painting import Painted, paint_runs
 from kgprobe.graph.client import Graph
 from kgprobe.graph.communities import METHODS, NAMED, find_communities
 from kgprobe.graph.known_path import find_known_path
-from kgprobe.graph.loading import OnProgress
 from kgprobe.graph.names import entity_ids
 from kgprobe.graph.runs import find_run, find_run_in_view, latest_run
 from kgprobe.graph.subgraphs import neighbourhood
@@ -84,7 +84,7 @@ def reverse_graph(
     folder: str | Path | None = None,
     *,
     on_note: OnNote = lambda note: None,
-    on_progress: OnProgress = lambda progress: None,
+    on_progress: OnProgress = no_progress,
 ) -> Graph:
     """Open the inverse graph, with all facts from object to subject; it is made at the first call.
 

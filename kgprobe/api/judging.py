@@ -41,9 +41,7 @@ def train_judge(
     name: str | None = None,
     seed: int = 0,
     models: Models | None = None,
-    on_encoder: OnProgress = no_progress,
-    on_states: OnProgress = no_progress,
-    on_training: OnProgress = no_progress,
+    on_progress: OnProgress = no_progress,
     **options: Any,
 ) -> TrainedJudge:
     """Train a judge: a classifier that predicts a model's answer to a statement from hidden states.
@@ -58,8 +56,7 @@ def train_judge(
         labels: measurement of the probe ``true-false``, or its name.
         model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
         name, seed, models: as in :func:`kgprobe.measure`.
-        on_encoder, on_states, on_training: called with the finished and total numbers of statements for the prompt
-            encoder, statements read, and training steps.
+        on_progress: called with the statements for the prompt encoder, the statements read, and the training steps.
         options: see :class:`~kgprobe.judge.JudgeOptions`.
 
     Raises:
@@ -83,7 +80,7 @@ def train_judge(
     if model is None:
         check_weights(described, answered)
     check_name(name, {"reader": {key: described[key] for key in ("weights", "dtype")}})
-    learned = learn_judge(scorer, data, words, on_encoder=on_encoder, on_states=on_states, on_training=on_training)
+    learned = learn_judge(scorer, data, words, on_progress=on_progress)
     judge = learned.judge
     folder = home() / "judges" / (name or f"{short_name(answered.model)}-{digest_of({'judge': judge.digest()})}")
     make_folder(folder)

@@ -54,13 +54,11 @@ class LabelProgress:
 
     Attributes:
         on_note: called with notes on the reversed graph, one sentence at a time.
-        on_fits: called with the finished and total numbers of fits of the learner to held-out parts.
-        on_rows: called with the finished and total numbers of rows.
+        on_progress: called with the fits of the learner to held-out parts, and with the rows that are written.
     """
 
     on_note: OnNote = lambda note: None
-    on_fits: OnProgress = no_progress
-    on_rows: OnProgress = no_progress
+    on_progress: OnProgress = no_progress
 
 
 NO_LABEL_PROGRESS = LabelProgress()
@@ -335,11 +333,11 @@ def _write(
         )
     predictors = [] if judged is None else [judged.predictor(facts)]
     predictions = Predictions(facts, answered, predictors)
-    calibration = cross_validate(predictions.effects, answered, config["seed"], progress.on_fits)
+    calibration = cross_validate(predictions.effects, answered, config["seed"], progress.on_progress)
     of_facts = AnswersByFact(list(answers.values()))
     names = relation_names(graph, columns.relation_ids)
     folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
-    rows = labelled_rows(facts, predictions, of_facts, names, progress.on_rows)
+    rows = labelled_rows(facts, predictions, of_facts, names, progress.on_progress)
     table = write_label_table(folder, config, rows, msgspec.json.encode(statistics_of(of_facts, calibration)))
     write_card(table)
     return table

@@ -6,9 +6,10 @@ from typing import Any
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.options import make_options
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.bulk.bulk_files import finish, read_bulk_files
 from kgprobe.graph.client import Graph
-from kgprobe.graph.loading import LoadProgress, LoadReport, OnProblem, OnProgress, load_source
+from kgprobe.graph.loading import LoadReport, OnProblem, load_source
 from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.sources.contract import LOADERS, open_source
 
@@ -20,7 +21,7 @@ def load(
     strict: bool = False,
     remove_missing: bool = False,
     on_problem: OnProblem = lambda message: None,
-    on_progress: OnProgress = lambda progress: None,
+    on_progress: OnProgress = no_progress,
     **options: Any,
 ) -> LoadReport:
     """Load a source into the graph. Loading twice changes nothing; an interrupted load is resumed.
@@ -66,7 +67,7 @@ def load_bulk(
     bulk_files: str | Path | None = None,
     strict: bool = False,
     on_problem: OnProblem = lambda message: None,
-    on_progress: OnProgress = lambda progress: None,
+    on_progress: OnProgress = no_progress,
     **options: Any,
 ) -> LoadReport:
     """Load a source into a new or empty graph by Neo4j's import; for sources that take hours otherwise.
@@ -112,7 +113,7 @@ def write_bulk(
     *,
     strict: bool = False,
     on_problem: OnProblem = lambda message: None,
-    on_progress: OnProgress = lambda progress: None,
+    on_progress: OnProgress = no_progress,
     **options: Any,
 ) -> LoadReport:
     """Write a source as files for ``neo4j-admin database import``, for a server on another machine.
@@ -145,7 +146,7 @@ def import_command(bulk_files: str | Path, database: str = "neo4j") -> str:
     return f"cd {shlex.quote(str(bulk_files))} && neo4j-admin {arguments}"
 
 
-def finish_bulk(graph: Graph, bulk_files: str | Path, *, on_progress: OnProgress = lambda progress: None) -> None:
+def finish_bulk(graph: Graph, bulk_files: str | Path, *, on_progress: OnProgress = no_progress) -> None:
     """Finish a graph imported from files of :func:`write_bulk`: indexes, and values that an import cannot write.
 
     Args:
@@ -155,7 +156,7 @@ def finish_bulk(graph: Graph, bulk_files: str | Path, *, on_progress: OnProgress
         ArgumentError: the graph was not imported from these files.
         KgprobeError: no such files, or the graph differs from them.
     """
-    finish(graph, Path(bulk_files), lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
+    finish(graph, Path(bulk_files), on_progress)
 
 
 def propose_mapping(loader: str, **options: Any) -> Path:

@@ -14,6 +14,7 @@ from kgprobe.base.arguments import optional_folder_name, several, share_below, w
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.options import make_options
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -32,7 +33,7 @@ from kgprobe.running.rounds import RunReport, continue_run, settle_run, show_run
 from kgprobe.running.runs import at_start, begin_run, check_new_run, get_run, run_folder
 from kgprobe.running.runs import forget_run as forget_beliefs
 from kgprobe.running.settings import keep_declined
-from kgprobe.running.view import OnView, hide_view, ignore_view
+from kgprobe.running.view import hide_view
 from kgprobe.sampling.years import year_relation_id
 
 # Growth of the number of rounds between two checks of the precision: each check could stop by chance.
@@ -56,7 +57,7 @@ def run_rounds(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     view: bool = True,
-    on_view: OnView = ignore_view,
+    on_progress: OnProgress = no_progress,
     **options: Any,
 ) -> Run:
     """Start a run of adaptive rounds: each asks facts chosen by the sampling rule, and updates the beliefs.
@@ -76,8 +77,7 @@ def run_rounds(
             the year in which the fact began; None chooses, see :mod:`kgprobe.sampling.years`. Does not affect the run.
         view: True to write the beliefs onto the facts after each round, and at the end those about all facts, in place
             of another run's; see :func:`apply_beliefs`. False leaves the facts as they are.
-        on_view: called with the step (removing the beliefs of another run, or writing those of this one at the end),
-            the number of finished entities or facts, and of all.
+        on_progress: called while the beliefs of another run are removed, and those of this one written at the end.
         options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe. Their defaults are
             those of :func:`kgprobe.measure`, except ``sentences=1`` of distractors: a sentence is drawn for each
             question.
@@ -108,7 +108,7 @@ def run_rounds(
     kept = {"options": asdict(chosen), "relations": list(relations)}
     kept_json, local_json = (msgspec.json.encode(value).decode() for value in (kept, local))
     begin_run(graph, made_probe, plan, kind.name, kept_json, local_json)
-    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view, opened.spending)
+    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_progress, opened.spending)
     if result.report.facts == 0:
         forget_run(graph, plan.run)
         raise KgprobeError(
@@ -128,7 +128,7 @@ def resume_rounds(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     view: bool = True,
-    on_view: OnView = ignore_view,
+    on_progress: OnProgress = no_progress,
 ) -> Run:
     """Resume a run with its own options, facts and sentences; a finished run is returned.
 
@@ -138,7 +138,7 @@ def resume_rounds(
         run: name of the run.
         model: model of the run; None opens it by its spec, with the run's device, precision and revision.
         rounds: new total number of rounds; None keeps the run's.
-        year_relation, view, on_view: as in :func:`run_rounds`.
+        year_relation, view, on_progress: as in :func:`run_rounds`.
 
     Raises:
         UnknownNameError: no such run or relation.
@@ -161,7 +161,7 @@ def resume_rounds(
     made_probe = kind.make(context, kind.options_from(kept["options"]))
     if rounds is not None:
         plan = replace(plan, options=replace(plan.options, rounds=rounds))
-    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_view, opened.spending)
+    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_progress, opened.spending)
 
 
 def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
@@ -203,7 +203,7 @@ def forget_run(graph: Graph, run: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def apply_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = ignore_view) -> int:
+def apply_beliefs(graph: Graph, run: str | None = None, *, on_progress: OnProgress = no_progress) -> int:
     """Bring a run into view: write its beliefs onto all facts that it can ask; return the number of these facts.
 
     >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=4, distractors=3, name="seen", view=False)
@@ -220,27 +220,26 @@ def apply_beliefs(graph: Graph, run: str | None = None, *, on_view: OnView = ign
 
     Args:
         run: name of the run; None is the latest.
-        on_view: called with the step (removing or writing beliefs), the number of finished entities or facts, and of
-            all.
+        on_progress: called while beliefs are removed and written.
 
     Raises:
         UnknownNameError: no such run, or the graph has no runs.
         KgprobeError: another process uses the run, or brings another one into view.
     """
-    return show_run(graph, open_run(graph, run).name, on_view)
+    return show_run(graph, open_run(graph, run).name, on_progress)
 
 
-def remove_beliefs(graph: Graph, *, on_view: OnView = ignore_view) -> int:
+def remove_beliefs(graph: Graph, *, on_progress: OnProgress = no_progress) -> int:
     """Remove the beliefs of the run in view from the facts; return the number of these facts.
 
     The beliefs themselves are kept with their run.
 
     Args:
-        on_view: called with the step, the number of cleared entities, and of all.
+        on_progress: called while entities are cleared.
 
     Cost: a walk through all facts, if a run is in view.
     """
-    return hide_view(graph, on_view)
+    return hide_view(graph, on_progress)
 
 
 def estimate_rates(
@@ -378,10 +377,10 @@ def _continue_run(
     callbacks: Callbacks,
     year_relation: str | None,
     view: bool,
-    on_view: OnView,
+    on_progress: OnProgress,
     spending: Spending,
 ) -> Run:
-    report = continue_run(graph, probe, plan, callbacks, kind=kind, view=view, on_view=on_view)
+    report = continue_run(graph, probe, plan, callbacks, kind=kind, view=view, on_progress=on_progress)
     properties = get_run(graph, plan.run)
     keep_declined(run_folder(properties), spending.declined)
     return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)

@@ -7,6 +7,7 @@ from pathlib import Path
 from kgprobe.base.arguments import check_choice, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
@@ -56,7 +57,7 @@ def check_templates(
     graph_or_file: Graph | str | Path,
     relations: Sequence[str] = (),
     *,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = no_progress,
 ) -> TemplateCheck:
     """Check the templates of a graph, or of a file of relations before it is loaded.
 
@@ -70,7 +71,7 @@ def check_templates(
     Args:
         graph_or_file: a graph, or a file with one relation on each line (see :func:`write_templates`).
         relations: ids or names of relations; empty means all.
-        on_progress: called with the numbers of checked and of all relations.
+        on_progress: called after each relation.
 
     Raises:
         UnknownNameError: no such relation.
@@ -97,7 +98,7 @@ def write_templates(
     load: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnProgress = no_progress,
     on_written: Callable[[WrittenRelation], None] = lambda written: None,
 ) -> WrittenTemplates:
     """Write templates of all kinds for the active relations that lack some, into a file for a person to review.
@@ -132,7 +133,7 @@ def write_templates(
         load: True to load the file into the graph without a review.
         seed: random seed of the model's answers.
         as_of: date at which facts must be current; None is today.
-        on_progress: called with the numbers of finished and of all relations.
+        on_progress: called after each relation.
         on_written: called with each relation, also if nothing could be written.
 
     Raises:

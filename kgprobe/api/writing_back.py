@@ -23,8 +23,7 @@ def write_back(
     scheme: str | None = None,
     prefix: str = PREFIX,
     dry_run: bool = False,
-    on_matched: OnProgress = no_progress,
-    on_written: OnProgress = no_progress,
+    on_progress: OnProgress = no_progress,
 ) -> WriteBack:
     """Write labels as properties of the relationships of your own graph.
 
@@ -47,8 +46,7 @@ def write_back(
         scheme: classes to write: ``slick``, ``profile`` or ``belief``; None is the first that the labels have.
         prefix: beginning of the names of the properties.
         dry_run: True to count and write nothing.
-        on_matched: called with the number of relationships and nodes that were read, and of all.
-        on_written: called with the number of written ones, and of all.
+        on_progress: called with the relationships and nodes that were read, and with those that were written.
 
     Raises:
         ArgumentError: an argument is not allowed.
@@ -67,18 +65,17 @@ def write_back(
             scheme=scheme,
             prefix=prefix,
             dry_run=dry_run,
-            on_matched=on_matched,
-            on_written=on_written,
+            on_progress=on_progress,
         )
 
 
 def remove_labels(
-    output: str | Path, *, prefix: str = PREFIX, dry_run: bool = False, on_written: OnProgress = no_progress
+    output: str | Path, *, prefix: str = PREFIX, dry_run: bool = False, on_progress: OnProgress = no_progress
 ) -> RemovedLabels:
     """Remove the properties that :func:`write_back` has written, and no others.
 
     Args:
-        output, prefix, on_written: as in :func:`write_back`.
+        output, prefix, on_progress: as in :func:`write_back`.
         dry_run: True to count and remove nothing.
 
     Raises:
@@ -88,7 +85,7 @@ def remove_labels(
     Cost: a scan of all relationships and nodes.
     """
     with open_users_graph(str(output), "output") as graph:
-        return remove_written(graph, prefix, dry_run=dry_run, on_written=on_written)
+        return remove_written(graph, prefix, dry_run=dry_run, on_progress=on_progress)
 
 
 def find_labels(labels: LabelTable | Run | str | Path) -> FactLabels:

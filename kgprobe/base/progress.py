@@ -22,8 +22,27 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-# Called with the number of finished steps, and of all steps.
-OnProgress: TypeAlias = Callable[[int, int], None]
+
+@dataclass(frozen=True, slots=True)
+class StepProgress:
+    """State of a long call.
+
+    Attributes:
+        stage: the current step, for display.
+        done, total: position and length of the step, in bytes or another unit while records are read.
+        unit: plural noun for what is counted.
+        records: number of records since the last report, while records are read.
+    """
+
+    stage: str
+    done: int
+    total: int
+    unit: str
+    records: int = 0
+
+
+# Called by long functions with their progress.
+OnProgress: TypeAlias = Callable[[StepProgress], None]
 
 # Seconds between two lines where stderr is not a terminal.
 LINE_SECONDS = 30.0
@@ -36,7 +55,7 @@ _LEAST_BAR, _MOST_BAR = 8, 40
 _LEAST_TITLE = 16
 
 
-def no_progress(done: int, total: int) -> None:
+def no_progress(now: StepProgress) -> None:
     """Ignore progress."""
 
 

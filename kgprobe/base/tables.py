@@ -4,19 +4,31 @@ A row is a frozen dataclass that annotates each field once: its name is the key 
 its :class:`Heading` is what people read. Rows, columns, frames and tables follow from these.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
 from functools import cache
+from pathlib import PurePath
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Union, get_args, get_origin, get_type_hints
 
 from kgprobe.base.intervals import Mean, Percent, Points, Share
 
 if TYPE_CHECKING:
     import pandas as pd
-    from _typeshed import DataclassInstance
 
 _INTERVALS = (Share, Mean, Points)
+# Annotation of fields that are not among the values for programs.
+INTERNAL = "internal"
+
+
+class Names(Protocol):
+    """Texts by name, which replace names in braces in headings."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,8 @@ class Table:
         rows: cells by column: texts, numbers, None, or numbers with an interval. The first row has all columns.
         notes: sentences below the table.
         groups_by: column whose repeated cells are left blank for people; None for none.
+        detail: True if commands print it only with ``--full``.
+        shaded: True if pages shade all fractions by value; shares with an interval always are.
     """
 
     key: str
@@ -36,6 +50,8 @@ class Table:
     rows: Sequence[Mapping[str, Any]]
     notes: Sequence[str] = ()
     groups_by: str | None = None
+    detail: bool = False
+    shaded: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -107,59 +123,26 @@ class ResultRow:
     @classmethod
     def columns(cls) -> list[str]:
         """Return the names of all columns, in order."""
-        names: list[str] = []
-        row: Any = cls
-        for name, hint in _hints(row).items():
-            names += [name, f"{name}_low", f"{name}_high"] if _is_interval(hint) else [name]
-        return names
+        return field_columns(cls)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values by column; JSON-compatible."""
-        flat = flat_fields(self)  # type: ignore[arg-type]
-        return {name: flat.get(name) for name in self.columns()}
+        return flat_fields(self)
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table by heading; ``names`` replace those in braces in headings."""
-        return headed_cells(self, **names)
+        return headed_cells(self, names)
 
 
-def row_dicts(rows: Sequence[ResultRow]) -> list[dict[str, Any]]:
+def row_dicts(rows: Iterable[ResultRow]) -> list[dict[str, Any]]:
     """Return rows for programs."""
     return [row.to_dict() for row in rows]
 
 
-def row_frame(rows: Sequence[ResultRow], kind: type[ResultRow]) -> "pd.DataFrame":
-    """Return rows of a class in pandas; without rows, its columns."""
-    import pandas as pd
-
-    frame: pd.DataFrame = pd.DataFrame(row_dicts(rows), columns=kind.columns())
-    return frame
-
-
-def row_table(
-    key: str,
-    title: str,
-    rows: Sequence[ResultRow],
-    notes: Sequence[str] = (),
-    *,
-    limit: int | None = None,
-    **names: str,
-) -> Table:
-    """Return rows as a table for people.
-
-    Args:
-        limit: maximum number of shown rows; if there are more, a note gives the total.
-        names: replace names in braces in headings.
-    """
-    shown = rows[:limit]
-    return Table(key, title, [row.cells(**names) for row in shown], [*notes, *more_note(len(rows), shown)])
-
-
-def headed_cells(record: object, **names: str) -> dict[str, Any]:
+def headed_cells(record: object, names: Names | None = None) -> dict[str, Any]:
     """Return the cells of a dataclass by heading; ``names`` replace those in braces in headings."""
     cells = {}
-    row: Any = type(record)
-    for name, hint in _hints(row).items():
+    for name, hint in field_hints(type(record)).items():
         for heading in getattr(hint, "__metadata__", ()):
             if not isinstance(heading, Heading):
                 continue
@@ -168,17 +151,28 @@ def headed_cells(record: object, **names: str) -> dict[str, Any]:
                 value = heading.none
             elif heading.cell is not None:
                 value = heading.cell(value)
-            cells[heading.text.format(**names)] = value
+            cells[heading.text if names is None else heading.text.format_map(names)] = value
     return cells
 
 
-def flat_fields(record: "DataclassInstance", without: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields of a dataclass; the ends of an interval follow its value, and rows are dictionaries."""
-    values = {}
-    for own in fields(record):
-        if own.name not in without:
-            values[own.name] = _json_value(getattr(record, own.name))
-    return flat_row(values)
+def field_columns(kind: type) -> list[str]:
+    """Return the names of a dataclass's values for programs, in order; an interval has three."""
+    names: list[str] = []
+    for name, hint in field_hints(kind).items():
+        if INTERNAL not in getattr(hint, "__metadata__", ()):
+            names += [name, f"{name}_low", f"{name}_high"] if _is_interval(hint) else [name]
+    return names
+
+
+def flat_fields(record: object) -> dict[str, Any]:
+    """Return the values of a dataclass for programs, JSON-compatible; the ends of an interval follow its value."""
+    values: dict[str, Any] = {}
+    for name, hint in field_hints(type(record)).items():
+        if INTERNAL not in getattr(hint, "__metadata__", ()):
+            value = getattr(record, name)
+            ends = {f"{name}_low": None, f"{name}_high": None} if value is None and _is_interval(hint) else {}
+            values |= flat_row({name: json_value(value)}) | ends
+    return values
 
 
 def more_note(total: int, shown: Sequence[object]) -> list[str]:
@@ -186,21 +180,38 @@ def more_note(total: int, shown: Sequence[object]) -> list[str]:
     return [f"{len(shown)} of {total:,}."] if total > len(shown) else []
 
 
-def _json_value(value: Any) -> Any:
-    """Return rows as dictionaries, also in lists and mappings; other values as they are."""
-    if isinstance(value, ResultRow):
+def json_value(value: Any) -> Any:
+    """Return a value as JSON has it: dataclasses, rows and results as dictionaries, NaN as None."""
+    match value:
+        case Enum():
+            return value.value
+        case PurePath():
+            return str(value)
+        case datetime():
+            return value.isoformat(timespec="seconds")
+        case Mapping():
+            return flat_row({key: json_value(inner) for key, inner in value.items()})
+        case list() | tuple():
+            return list(map(json_value, value))
+        case float():
+            return None if math.isnan(value) else value
+        case Share() | Mean() | Points() | Percent():
+            return value
+    if hasattr(value, "to_dict"):
         return value.to_dict()
-    if isinstance(value, Mapping):
-        return flat_row(value)
-    if isinstance(value, (list, tuple)):
-        return list(map(_json_value, value))
-    return value
+    if is_dataclass(value):
+        return flat_fields(value)
+    return json_value(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def _read_hints(kind: Any) -> dict[str, Any]:
+    """Return the annotations of a dataclass's fields, in order."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {own.name: hints[own.name] for own in fields(kind)}
 
 
 # Reading annotations takes longer than making a row.
-@cache
-def _hints(row: type) -> dict[str, Any]:
-    return get_type_hints(row, include_extras=True)
+field_hints: Callable[[type], dict[str, Any]] = cache(_read_hints)
 
 
 def _is_interval(hint: Any) -> bool:

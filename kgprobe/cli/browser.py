@@ -23,7 +23,7 @@ from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import count_option, debug_option, graph_option, on_graph, open_graph
 from kgprobe.cli.rendering import print_rows
-from kgprobe.cli.running import counting_bar
+from kgprobe.cli.running import progress_bars
 
 if TYPE_CHECKING:
     from kgprobe.graph.servers.folder import Folder
@@ -134,8 +134,8 @@ def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -
     """  # noqa: D301
     from kgprobe.graph.types import add_types, remove_types
 
-    title, unit, kind = ("Labelling", "entities", "type") if of == "entities" else ("Adding", "twins", "relation")
-    with open_graph(graph) as connection, counting_bar(title, unit) as on_progress:
+    unit, kind = ("entities", "type") if of == "entities" else ("twins", "relation")
+    with open_graph(graph) as connection, progress_bars() as on_progress:
         if remove:
             removed = remove_types(connection, of)
             message = f"Removed the {'labels' if of == 'entities' else 'twins'} of {counted(removed, kind)}."

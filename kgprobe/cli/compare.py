@@ -1,7 +1,7 @@
 """``kgprobe compare``, ``check`` and ``gap``: compare stored results of one kind, and logs of other tools."""
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,18 +25,10 @@ from kgprobe.models.spec_forms import LocalOptions
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Models
-    from kgprobe.results.result import StoredComparison
+    from kgprobe.results.result import StoredResult
 
 # Exit codes by verdict.
 _CODES = {"kept": 0, "lost": 1, "undecided": 3}
-# Keys of the tables that are printed without --full.
-_COMPARED = ("models", "spread", "pairs", "directions", "forwards_alone", "matrix", "moved", "substitutes", "tasks")
-_CHECKED = (
-    *("loss", "worst_relations", "forgotten"),
-    *("gains", "rings", "forgotten_controls"),
-    *("losses", "lost_documents"),
-)
-_GAP = ("gap", "unsaid")
 
 _metrics_option = cloup.option(
     "--metric",
@@ -128,7 +120,7 @@ def compare(
         result = comparing.compare(
             given, graph=connection, families=dict(families), models=models, kind=kind, **options
         )
-    _render(result, _COMPARED, full=full, as_json=as_json)
+    _render(result, full=full, as_json=as_json)
 
 
 @cloup.command(cls=OneScreenCommand)
@@ -189,8 +181,8 @@ def check(
                 f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
             )
         page = result.page()
-        if not write_summary_files(result, junit, markdown, _CHECKED):
-            _render(result, _CHECKED, full=full, as_json=as_json, page=page)
+        if not write_summary_files(result, junit, markdown):
+            _render(result, full=full, as_json=as_json, page=page)
         sys.stdout.flush()
     click.get_current_context().exit(_CODES[result.verdict.value])
 
@@ -211,7 +203,7 @@ def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) ->
     results = [_name_newest([name], with_newest([name], ANSWERS))[0] for name in (stored, said)]
     with _graph_of(results, ANSWERS, graph) as connection:
         result = comparing.gap(*results, graph=connection)
-    _render(result, _GAP, full=full, as_json=as_json)
+    _render(result, full=full, as_json=as_json)
 
 
 @contextmanager
@@ -266,12 +258,10 @@ def _failing_with_2() -> Iterator[None]:
         raise _CheckFailedError(f"{type(error).__name__}: {error}. --debug shows where.") from error
 
 
-def _render(
-    result: "StoredComparison", keys: Collection[str], *, full: bool, as_json: bool, page: Path | None = None
-) -> None:
+def _render(result: "StoredResult", *, full: bool, as_json: bool, page: Path | None = None) -> None:
     """Print a comparison; write its page if it is not given."""
     if not as_json:
         click.echo(visible(result.title))
     page = page or result.page()
     files = sorted(result.folder.iterdir())
-    render(result, as_json, page, keys=None if full else keys, files=files, lined=False)
+    render(result, as_json, page, full=full, files=files)

@@ -31,11 +31,11 @@ from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
 from kgprobe.cli.rendering import render, show_tables
 from kgprobe.cli.running import (
-    counting_bar,
     exit_without_answers,
     measuring,
     open_asked,
     open_models,
+    progress_bars,
     require_api,
 )
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
@@ -119,19 +119,19 @@ def build(
 
     if source is not None:
         only_with(ctx, "--published", ("folder", "source", "templates", "format", "as_json"))
-        with counting_bar("Importing", "rows") as on_progress:
+        with progress_bars() as on_progress:
             imported = import_dataset(source, folder, templates=templates, on_progress=on_progress, **given)
         render(imported, as_json)
         return
     if templates is not None:
         raise click.UsageError("--templates is for --published; the templates of the graph are stored otherwise.")
     check_new_folder(folder)
-    with open_graph(graph) as connection, counting_bar("Building", "relations") as on_progress:
+    with open_graph(graph) as connection, progress_bars() as on_progress:
         result = build_dataset(connection, folder, on_progress=on_progress, **options, **given)
     if as_json or full or not result.left_out:
         render(result, as_json)
     else:
-        show_tables(result.tables(), ("relations",))
+        show_tables(result.tables(), full=False)
         click.echo(f"{result.summary()} --full lists them.")
 
 
@@ -227,7 +227,7 @@ def export(model: str | None, as_json: bool, **options: Any) -> None:
     """  # noqa: D301
     from kgprobe.api.datasets import export_dataset
 
-    with open_models() as models, counting_bar("Exporting", "facts") as on_progress:
+    with open_models() as models, progress_bars() as on_progress:
         opened = open_asked(models, model) if model else None
         task = export_dataset(model=opened, on_progress=on_progress, **options)
     render(task, as_json)

@@ -423,7 +423,7 @@ def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> N
         counts = source.read("copy/counts")[0]
         size = counts["nodes"] + counts["relationships"]
         with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
-            copied = copy_graph(source, target, lambda stage, done, _: bar.move_to(done, done, stage))
+            copied = copy_graph(source, target, lambda now: bar.move_to(now.done, now.done, now.stage))
     _show_copy(copied, output, as_json)
 
 

@@ -23,7 +23,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import counting_bar, judging, open_asked, open_models, report_end
+from kgprobe.cli.running import judging, open_asked, open_models, progress_bars, report_end
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.models.spec_forms import is_api
 
@@ -85,12 +85,7 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
 
     measured = open_stored(labels, kind="measurement")
     spec = measured.model if model is None else model
-    with (
-        open_models() as models,
-        counting_bar("Learning virtual tokens", "statements") as on_encoder,
-        counting_bar("Reading hidden states", "statements") as on_states,
-        counting_bar("Training judges", "steps") as on_training,
-    ):
+    with open_models() as models, progress_bars() as on_progress:
         if model is not None or not is_api(spec):
             # With --revision; the model is loaded after all arguments are validated.
             open_asked(models, spec)
@@ -98,9 +93,7 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
             measured,
             model=model,
             models=models,
-            on_encoder=on_encoder,
-            on_states=on_states,
-            on_training=on_training,
+            on_progress=on_progress,
             **options,
         )
     _show(result, page, as_json)
@@ -177,6 +170,6 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
 
 def _show(result: "JudgeQuality | TrainedJudge", path: Path | None, as_json: bool) -> None:
     page = None if path is None else result.page(path).resolve()
-    for warning in result.warnings():
+    for warning in result.warnings:
         click.echo(f"Warning: {warning}", err=True)
     render(result, as_json, page)

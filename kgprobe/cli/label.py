@@ -22,7 +22,7 @@ from kgprobe.cli.options import (
     ray_option,
 )
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import counting_bar, measuring, open_asked, open_models, require_api
+from kgprobe.cli.running import measuring, open_asked, open_models, progress_bars, require_api
 from kgprobe.labelling.ways import LabelOptions
 
 if TYPE_CHECKING:
@@ -62,12 +62,8 @@ def label(
     with open_models(api) as models:
         opened_model = open_asked(models, model)
         check_labelling(opened_model, **options)
-        with (
-            open_graph(graph) as opened,
-            counting_bar("Checking held-out answers", "fits") as on_fits,
-            counting_bar("Writing labels", "facts") as on_rows,
-        ):
-            progress = LabelProgress(lambda note: click.echo(note, err=True), on_fits, on_rows)
+        with open_graph(graph) as opened, progress_bars() as on_progress:
+            progress = LabelProgress(lambda note: click.echo(note, err=True), on_progress)
             with measuring(f"Labelling {model}", api) as callbacks:
                 labels = label_facts(
                     opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options
@@ -79,4 +75,4 @@ def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:
     if output is not None:
         with waiting("Writing CSV"):
             labels.write_csv(output)
-    render(labels, as_json, labels.page(), files=[] if output is None else [output], lined=False)
+    render(labels, as_json, labels.page(), files=[] if output is None else [output])

@@ -19,7 +19,8 @@ from kgprobe.cli.options import debug_option, graph_option, in_flags, json_optio
 from kgprobe.sources.contract import LOADERS, Loader, ShownText, Source, open_source
 
 if TYPE_CHECKING:
-    from kgprobe.graph.loading import LoadProgress, LoadReport
+    from kgprobe.base.progress import OnProgress, StepProgress
+    from kgprobe.graph.loading import LoadReport
 
 # Maximum number of messages on the terminal; --rejected writes all.
 SHOWN_PROBLEMS = 20
@@ -207,7 +208,7 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], None]]:
+def _bars(name: str, reading: str = "") -> Iterator["OnProgress"]:
     """Yield a function that shows progress: one bar each for reading, importing and completing."""
     from kgprobe.base.progress import Task, progress_bar
 
@@ -216,7 +217,7 @@ def _bars(name: str, reading: str = "") -> Iterator[Callable[["LoadProgress"], N
     current: dict[str, Task] = {}
     with ExitStack() as opened:
 
-        def on_progress(now: "LoadProgress") -> None:
+        def on_progress(now: "StepProgress") -> None:
             if now.stage == "looking":
                 opened.close()
                 return

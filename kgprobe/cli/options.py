@@ -27,8 +27,8 @@ from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:
     from kgprobe.api.kinds import Found
+    from kgprobe.base.progress import StepProgress
     from kgprobe.graph.client import Graph
-    from kgprobe.graph.loading import LoadProgress
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -362,7 +362,7 @@ def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Gr
 
     with open_graph(graph) as connection, waiting("Reversing the graph") as wait:
 
-        def on_progress(now: "LoadProgress") -> None:
+        def on_progress(now: "StepProgress") -> None:
             wait.note = f"{now.stage}, {now.done / max(now.total, 1):.0%}"
 
         opened = reverse_graph(

@@ -97,7 +97,7 @@ def _show_table(table: "PaperTable", as_json: bool) -> None:
         render(table, as_json)
         return
     show_notes(table.notes)
-    show_tables(table.tables(), lined=False)
+    show_tables(table.tables())
     click.echo(visible_lines(table.summary()))
     for title, command in (("Small", table.command), ("Full size", table.entry.full)):
         for number, step in enumerate(filter(None, command.split(" && "))):

@@ -3,7 +3,7 @@
 import json
 import os
 import webbrowser
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +40,14 @@ def render(
     as_json: bool,
     page: Path | None = None,
     *,
-    keys: Collection[str] | None = None,
+    full: bool = True,
     files: "Sequence[Path]" = (),
-    lined: bool = True,
 ) -> None:
-    """Print a result: one JSON object, or its tables, its summary and the address of its page."""
+    """Print a result: one JSON object, or its tables, its summary and the address of its page.
+
+    Args:
+        full: True for all tables.
+    """
     from kgprobe.base.sanitize import visible_lines
 
     show_notes(result.notes)
@@ -56,7 +59,7 @@ def render(
             content["files"] = list(map(str, files))
         click.echo(json.dumps(content, ensure_ascii=False))
         return
-    show_tables(result.tables(), keys, lined=lined)
+    show_tables(result.tables(), full=full)
     click.echo(visible_lines(result.summary()))
     for file in files:
         if file.suffix == ".csv":
@@ -93,14 +96,14 @@ def show_notes(notes: "Sequence[str]") -> None:
         click.echo(f"… and {len(notes) - SHOWN_NOTES:,} more.", err=True)
 
 
-def show_tables(tables: "Sequence[Table]", keys: Collection[str] | None = None, *, lined: bool = True) -> None:
-    """Print tables, all or those with one of these keys, with lines around their rows or without."""
-    from kgprobe.results.rendering.tables import lined_table, rich_table
+def show_tables(tables: "Sequence[Table]", *, full: bool = True) -> None:
+    """Print tables, with ``full`` also the details."""
+    from kgprobe.results.rendering.tables import rich_table
 
     screen = console()
     for table in tables:
-        if keys is None or table.key in keys:
-            screen.print(lined_table(table, screen.width) if lined else rich_table(table))
+        if full or not table.detail:
+            screen.print(rich_table(table))
 
 
 def show_finding(finding: "Finding", page: Path, full: bool) -> None:
@@ -114,7 +117,7 @@ def show_finding(finding: "Finding", page: Path, full: bool) -> None:
         about = finding.about
         head = f"{about.called} · {about.asked_by} · {about.name}: "
         screen.print(Text(visible(head), style="bold"), Text(f"{finding.scope}{about.in_rounds}"), sep="")
-        show_tables(finding.tables(), lined=False)
+        show_tables(finding.tables())
         for note in reason_notes(finding.unaskable, finding.unanswered):
             screen.print(Text(visible(note)))
     for line in finding.summary(screen.width).splitlines():

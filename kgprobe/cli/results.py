@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,7 +220,7 @@ def show(
         if csv is not None:
             _write_csv(table.to_frame(), csv)
         files = [*sorted(table.folder.iterdir()), *([] if csv is None else [csv])]
-        render(table, as_json, page, files=files, lined=False)
+        render(table, as_json, page, files=files)
         if in_browser:
             open_in_browser(page)
         return
@@ -346,8 +347,7 @@ def _show_one(
     else:
         files = [] if csv is None else [csv]
         page = result.page() if isinstance(result, (Labels, OpenedFiles)) else None
-        keys = () if isinstance(result, OpenedFiles) and not full else None
-        render(result, as_json, page, keys=keys, files=files, lined=False)
+        render(result, as_json, page, full=full or not isinstance(result, OpenedFiles), files=files)
     if in_browser:
         if page is None:
             raise click.UsageError(f"{entry} has no page to open.")
@@ -365,6 +365,7 @@ def _list_facts(
     full: bool,
 ) -> None:
     """Print facts of a run or measurement, and write them as CSV."""
+    from kgprobe.base.tables import more_note
     from kgprobe.results.measurement import Measurement, Run
 
     if not isinstance(opened, (Measurement, Run)):
@@ -379,7 +380,9 @@ def _list_facts(
     if as_json:
         render_rows(listed, as_json)
         return
-    show_tables(listed.tables(None if full else _SHOWN_FACTS), lined=False)
+    for table in listed.tables():
+        rows = table.rows if full else table.rows[:_SHOWN_FACTS]
+        show_tables([replace(table, rows=rows, notes=[*table.notes, *more_note(len(table.rows), rows)])])
     click.echo(visible(listed.summary()))
     if len(listed.facts) > _SHOWN_FACTS and not full:
         click.echo(f"The first {_SHOWN_FACTS} are shown: --full shows all, --csv FILE writes all.")

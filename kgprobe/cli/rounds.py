@@ -38,7 +38,7 @@ from kgprobe.cli.options import (
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import ProbeGroup
 from kgprobe.cli.rendering import render, show_finding, show_tables
-from kgprobe.cli.running import exit_without_answers, open_asked, open_models, report_end, running, view_bars
+from kgprobe.cli.running import exit_without_answers, open_asked, open_models, progress_bars, report_end, running
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.plan import RoundsOptions
@@ -130,7 +130,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
                 if view == "browser":
                     watch_in_browser(place)
                 for model, run_id in zip(asked_models, run_ids, strict=True):
-                    with running(run_id) as callbacks, view_bars() as on_view:
+                    with running(run_id) as callbacks, progress_bars() as on_progress:
                         result = run_rounds(
                             connection,
                             model,
@@ -139,7 +139,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
                             models=opened,
                             callbacks=callbacks,
                             view=view != "none",
-                            on_view=on_view,
+                            on_progress=on_progress,
                             **options,
                         )
                     finished.append(result)
@@ -198,8 +198,10 @@ def resume(
         if view == "browser":
             watch_in_browser(graph)
         options["view"] = view != "none"
-        with running(run) as callbacks, view_bars() as on_view:
-            result = resume_rounds(connection, run, models=models, callbacks=callbacks, on_view=on_view, **options)
+        with running(run) as callbacks, progress_bars() as on_progress:
+            result = resume_rounds(
+                connection, run, models=models, callbacks=callbacks, on_progress=on_progress, **options
+            )
         print_run(result, as_json, graph, full)
     exit_without_answers(result.report.stopped)
 
@@ -245,7 +247,7 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 
     answers = [answers_of(run) for run in runs if run.report.asked]
     if len(runs) > 1 and answers:
-        show_tables([find_shared_facts(answers).table()], lined=False)
+        show_tables([find_shared_facts(answers).table()])
 
 
 @cloup.command(cls=OneScreenCommand)
@@ -357,9 +359,9 @@ def apply(run: str | None, graph: str | None, as_json: bool) -> None:
     """  # noqa: D301
     from kgprobe.api.rounds import apply_beliefs, open_run
 
-    with open_graph(graph) as connection, view_bars() as on_view:
+    with open_graph(graph) as connection, progress_bars() as on_progress:
         name = open_run(connection, run).name
-        facts = apply_beliefs(connection, name, on_view=on_view)
+        facts = apply_beliefs(connection, name, on_progress=on_progress)
     content = {"run": name, "facts": facts}
     click.echo(json.dumps(content) if as_json else f"{facts:,} facts have the beliefs of run {name}.")
 
@@ -374,8 +376,8 @@ def remove(graph: str | None, as_json: bool) -> None:
     """  # noqa: D301
     from kgprobe.api.rounds import remove_beliefs
 
-    with open_graph(graph) as connection, view_bars() as on_view:
-        facts = remove_beliefs(connection, on_view=on_view)
+    with open_graph(graph) as connection, progress_bars() as on_progress:
+        facts = remove_beliefs(connection, on_progress=on_progress)
     click.echo(json.dumps({"facts": facts}) if as_json else f"Removed the beliefs from {facts:,} facts.")
 
 

@@ -17,7 +17,7 @@ import click
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import make_options
-from kgprobe.base.progress import Task, print_message, progress_bar, waiting
+from kgprobe.base.progress import OnProgress, StepProgress, Task, print_message, progress_bar, waiting
 from kgprobe.cli.options import is_explained, local_given, ray_given
 from kgprobe.models.spec_forms import is_api
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kgprobe.models.model import Model, Models
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
-    from kgprobe.running.view import OnView
 
 
 @contextmanager
@@ -141,36 +140,24 @@ def watched(
 
 
 @contextmanager
-def counting_bar(title: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows progress on stderr, with a bar from its first call on."""
-    bars: list[Task] = []
-    with ExitStack() as stack:
+def progress_bars(title: str = "") -> Iterator[OnProgress]:
+    """Yield a function that shows progress on stderr, with a bar for each step.
 
-        def move(done: int, total: int) -> None:
-            if not bars:
-                bars.append(stack.enter_context(progress_bar(title, total, unit)))
-            bars[0].total = total
-            bars[0].move_to(done, done)
+    Args:
+        title: title of the bars; empty for the name of the step.
+    """
+    current: dict[str, Task] = {}
+    with ExitStack() as opened:
 
-        yield move
-
-
-@contextmanager
-def view_bars() -> Iterator["OnView"]:
-    """Yield a function that shows on stderr how the beliefs on the facts change, with a bar for each step."""
-    from kgprobe.running.view import REMOVING
-
-    with ExitStack() as stack:
-        bars: dict[str, Callable[[int, int], None]] = {}
-
-        def move(step: str, done: int, total: int) -> None:
-            if step not in bars:
+        def on_progress(now: StepProgress) -> None:
+            if now.stage not in current:
                 # The bar of the step before ends.
-                stack.close()
-                bars[step] = stack.enter_context(counting_bar(step, "entities" if step == REMOVING else "facts"))
-            bars[step](done, total)
+                opened.close()
+                current[now.stage] = opened.enter_context(progress_bar(title or now.stage, now.total, now.unit))
+            current[now.stage].total = now.total
+            current[now.stage].move_to(now.done, now.done)
 
-        yield move
+        yield on_progress
 
 
 @contextmanager

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
-import msgspec
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
-from kgprobe.base.tables import Table
 from kgprobe.cli.commands import decorated_by, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
@@ -32,7 +30,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.rendering import console, show_notes
+from kgprobe.cli.rendering import render, show_notes
 from kgprobe.cli.running import measuring, open_asked, open_models, watched
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.options import (
@@ -303,30 +301,8 @@ def show(result: "Study", as_json: bool, full: bool) -> None:
     show_notes(result.missing)
     with waiting("Writing the study's page"):
         page = result.page()
-    if as_json:
-        content = {
-            "study": result.name,
-            "title": result.title,
-            "verdict": result.verdict,
-            "table": result.table,
-            "tables": result.to_dict()["tables"],
-            "notes": result.notes,
-            "data": str(result.data_file),
-            "page": str(page),
-        }
-        click.echo(msgspec.json.encode(content))
-        return
-    from kgprobe.results.rendering.tables import notes_of, rich_table
-
-    (verdict,) = notes_of([result.verdict])
-    verdict.stylize("bold")
-    if full:
-        tables = [Table(result.name, result.title, result.table), *result.further]
-        for part in (*map(rich_table, tables), *notes_of(result.notes)):
-            console().print(part)
-    else:
+    if not as_json:
         rows, notes = len(result.table), len(result.notes)
-        click.echo(f"{visible(result.title)}: {rows:,} rows and {notes:,} notes, with --full.")
-    console().print(verdict)
-    click.echo(f"Data: {result.data_file}")
-    click.echo(f"Page: {page.as_uri()}")
+        more = "" if full else f": {rows:,} rows and {notes:,} notes, with --full."
+        click.echo(f"{visible(result.title)}{more}")
+    render(result if full or as_json else replace(result, notes=()), as_json, page, full=full, files=[result.data_file])

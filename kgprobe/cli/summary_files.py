@@ -1,6 +1,5 @@
 """``--junit FILE`` and ``--markdown FILE`` of a check: verdicts for CI, and a summary for a pull request."""
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from kgprobe.base.files import make_folder, replacing
 from kgprobe.cli.commands import decorated_by
 
 if TYPE_CHECKING:
-    from kgprobe.results.result import StoredComparison
+    from kgprobe.results.result import StoredResult
 
 _STDOUT = Path("-")
 _TARGET = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
@@ -35,9 +34,7 @@ def check_summary_files(junit: Path | None, markdown: Path | None, as_json: bool
         raise click.UsageError("Only one of --junit -, --markdown - and --json can write to standard output.")
 
 
-def write_summary_files(
-    result: "StoredComparison", junit: Path | None, markdown: Path | None, keys: Collection[str]
-) -> bool:
+def write_summary_files(result: "StoredResult", junit: Path | None, markdown: Path | None) -> bool:
     """Write the files; return True if one of them is stdout, where nothing else is printed then."""
     from kgprobe.results.rendering.junit import junit_xml
     from kgprobe.results.rendering.markdown import markdown_summary
@@ -46,7 +43,7 @@ def write_summary_files(
     if junit is not None:
         texts[junit] = junit_xml(result.title, result.checks())
     if markdown is not None:
-        tables = [table for table in result.tables() if table.key in keys]
+        tables = [table for table in result.tables() if not table.detail]
         texts[markdown] = markdown_summary(result.title, result.summary(), result.checks(), tables)
     for path, text in texts.items():
         if path == _STDOUT:

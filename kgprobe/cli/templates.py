@@ -25,7 +25,7 @@ from kgprobe.cli.options import (
     relations_option,
 )
 from kgprobe.cli.rendering import render, render_rows, show_notes
-from kgprobe.cli.running import counting_bar, open_asked, open_models
+from kgprobe.cli.running import open_asked, open_models, progress_bars
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -79,7 +79,7 @@ def list_(
         render_rows(listed, as_json)
         return
     opening: AbstractContextManager[Graph | Path] = nullcontext(file) if file else open_graph(graph)
-    with opening as checked, counting_bar("Checking", "relations") as on_progress:
+    with opening as checked, progress_bars() as on_progress:
         result = check_templates(checked, relations, on_progress=on_progress)
     render(result, as_json)
     if result.errors:
@@ -179,7 +179,7 @@ def write(
     title = f"Writing with {model}" if model else "Writing"
     with open_models(api) as models:
         writer = open_asked(models, model) if model else None
-        with open_graph(graph) as connection, counting_bar(title, "relations") as on_progress:
+        with open_graph(graph) as connection, progress_bars(title) as on_progress:
             try:
                 result = write_templates(
                     connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
@@ -188,11 +188,11 @@ def write(
                 raise KgprobeError(
                     f"{error} Finished relations are in the file; repeat the command to continue."
                 ) from error
-    if as_json or result.written or result.loaded:
+    if as_json or result.templates or result.loaded:
         render(result, as_json)
     else:
         show_notes(result.notes)
-    if result.failed and not result.written and not result.kept:
+    if result.failed and not result.templates and not result.kept:
         raise KgprobeError("No template could be written.")
 
 

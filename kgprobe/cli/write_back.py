@@ -13,7 +13,7 @@ from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import graph_of_results, on_graph
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import counting_bar
+from kgprobe.cli.running import progress_bars
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -81,17 +81,13 @@ def write_back(
     if remove:
         if labels:
             raise click.UsageError("--remove takes no TABLE|RUN.")
-        with counting_bar("Removing", "elements") as on_written:
-            removed = writing_back.remove_labels(output, prefix=prefix, dry_run=dry_run, on_written=on_written)
+        with progress_bars() as on_progress:
+            removed = writing_back.remove_labels(output, prefix=prefix, dry_run=dry_run, on_progress=on_progress)
         click.echo(json.dumps(dataclasses.asdict(removed)) if as_json else removed.summary())
         return
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
-    with (
-        graph_of_results([labels], graph, (LABEL_TABLE, RUN)) as connection,
-        counting_bar("Matching", "elements") as on_matched,
-        counting_bar("Writing", "elements") as on_written,
-    ):
+    with graph_of_results([labels], graph, (LABEL_TABLE, RUN)) as connection, progress_bars() as on_progress:
         result = writing_back.write_back(
             open_table_or_run(labels, connection),
             output,
@@ -99,8 +95,7 @@ def write_back(
             scheme=scheme,
             prefix=prefix,
             dry_run=dry_run,
-            on_matched=on_matched,
-            on_written=on_written,
+            on_progress=on_progress,
         )
     render(result, as_json)
 

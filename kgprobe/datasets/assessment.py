@@ -19,10 +19,10 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import replacing
 from kgprobe.base.intervals import Share
 from kgprobe.base.sanitize import counted, spreadsheet_cell
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence, names_of
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.stats.proportions import share
 
 UNDERSTOOD, CORRECT = "understood", "correct"
@@ -59,16 +59,18 @@ class Assessment(Result):
         undecided: number of votes without a majority, which are left out.
     """
 
-    shares: Sequence[AssessedShare]
+    shares: Annotated[
+        Sequence[AssessedShare],
+        Listing("Questions and verdicts by people", "{majority}"),
+    ]
     annotators: int
     undecided: int
 
-    row, listed = AssessedShare, "shares"
-
-    def tables(self) -> list[Table]:
-        """Return the shares as a table, with 95% intervals."""
-        notes = [f"Majority of {counted(self.annotators, 'annotator')}; {self.undecided:,} votes without one left out."]
-        return [row_table("assessment", "Questions and verdicts by people", self.shares, notes)]
+    @property
+    def majority(self) -> str:
+        """The number of annotators, and of the votes that are left out."""
+        annotators = counted(self.annotators, "annotator")
+        return f"Majority of {annotators}; {self.undecided:,} votes without one left out."
 
 
 def write_sheet(path: Path, results: Mapping[str, Sequence[Outcome]], per_kind: int, seed: int) -> int:

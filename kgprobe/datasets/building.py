@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import OnProgress
+from kgprobe.base.progress import OnProgress, StepProgress
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, row_of, written_rows
@@ -74,7 +74,7 @@ def build_files(
     kept = int((options.train + options.test) * (1 + _SPARE_SHARE)) + _BATCH
     pending = list(described)
     finished: list[RelationCounts] = []
-    on_progress(0, len(described))
+    on_progress(StepProgress("Building", 0, len(described), "relations"))
     with written_rows(folder, options.format) as write:
         while pending:
             orders = _in_order(graph, pending, kept, seed, as_of)
@@ -92,7 +92,7 @@ def build_files(
                 for split in rows:
                     write(split, rows[split])
                 finished.append(RelationCounts(relation, label, order.facts, objects[relation], reason))
-                on_progress(len(finished), len(described))
+                on_progress(StepProgress("Building", len(finished), len(described), "relations"))
             pending, kept = unfinished, kept * _MORE
     if all(map(attrgetter("reason"), finished)):
         least = (options.min_facts, options.min_objects)

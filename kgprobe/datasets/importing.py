@@ -18,7 +18,7 @@ import msgspec
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import UNREADABLE_JSON, read_json
-from kgprobe.base.progress import OnProgress
+from kgprobe.base.progress import OnProgress, StepProgress
 from kgprobe.datasets.folder import SPLITS, TEST, TRAIN, ChoiceRow, row_of, written_rows
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.sampling.facts import AskedFact
@@ -109,7 +109,7 @@ def import_files(published: PublishedFiles, folder: Path, format_: str, on_progr
             batch: list[ChoiceRow] = []
             for row in _all_rows(published, split):
                 done += 1
-                on_progress(done, total)
+                on_progress(StepProgress("Importing", done, total, "rows"))
                 try:
                     item, label, merged = _item_of(row, published.names)
                     if item.fact.relation not in several:

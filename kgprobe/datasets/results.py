@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.datasets.building import RelationCounts
 from kgprobe.datasets.folder import SPLITS, DatasetFolder
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +78,18 @@ class BuiltDataset(Result):
     """
 
     folder: Path
-    relations: Sequence[RelationCounts]
+    relations: Annotated[
+        Sequence[RelationCounts],
+        Listing("In the data set", where=lambda relation: relation.reason is None, optional=True),
+        Listing("Left out", where=lambda relation: relation.reason is not None, detail=True),
+    ]
     train: int
     test: int
-
-    row, listed = RelationCounts, "relations"
 
     @property
     def left_out(self) -> list[RelationCounts]:
         """The relations that are left out."""
         return [relation for relation in self.relations if relation.reason is not None]
-
-    def tables(self) -> list[Table]:
-        """Return the relations in the dataset, and those left out."""
-        included = [relation.cells() for relation in self.relations if relation.reason is None]
-        for cells in included:
-            del cells["why"]
-        tables = [Table("relations", "In the data set", included)]
-        if self.left_out:
-            tables.append(row_table("left_out", "Left out", self.left_out))
-        return tables
 
     def summary(self) -> str:
         """Return numbers of relations and facts, the folder, and the reasons for left-out relations."""
@@ -112,10 +104,6 @@ class BuiltDataset(Result):
         listed = "; ".join(f"{count:,} with {reason}" for reason, count in reasons.most_common(_SHOWN_REASONS))
         more = f"; and {len(reasons) - _SHOWN_REASONS} more reasons" if len(reasons) > _SHOWN_REASONS else ""
         return f"{counts}\nLeft out: {counted(reasons.total(), 'relation')}: {listed}{more}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the folder and the relations."""
-        return {"folder": str(self.folder), "relations": self.rows()}
 
 
 def _without_counts(reason: str) -> str:
@@ -137,19 +125,13 @@ class Dataset(Result):
     """
 
     folder: Path
-    relations: Sequence[DatasetRelation]
-
-    row, listed, key = DatasetRelation, "relations", "relations"
+    relations: Annotated[Sequence[DatasetRelation], Listing("")]
 
     def summary(self) -> str:
         """Return the numbers of relations and facts."""
         train = sum(map(attrgetter("train"), self.relations))
         test = sum(map(attrgetter("test"), self.relations))
         return f"{counted(len(self.relations), 'relation')}: {train:,} facts to show and {test:,} to ask."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the folder and the relations."""
-        return {"folder": str(self.folder), "relations": self.rows()}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -158,11 +140,11 @@ class ImportedDataset(Dataset):
 
     Attributes:
         skipped: number of skipped rows by reason.
-        merged: choices that were left out, because they are the right object, or twice in their row.
+        merged_choices: choices that were left out, because they are the right object, or twice in their row.
     """
 
     skipped: Mapping[str, int]
-    merged: int
+    merged_choices: int
 
     def summary(self) -> str:
         """Return the numbers of relations and facts, the folder, and the skipped rows by reason."""
@@ -170,13 +152,11 @@ class ImportedDataset(Dataset):
         if self.skipped:
             reasons = "; ".join(f"{count:,}: {reason}" for reason, count in self.skipped.items())
             lines.append(f"Skipped: {counted(sum(self.skipped.values()), 'row')}. {reasons}.")
-        if self.merged:
-            lines.append(f"Left out: {counted(self.merged, 'choice')} that are the right object, or twice in a row.")
+        if self.merged_choices:
+            lines.append(
+                f"Left out: {counted(self.merged_choices, 'choice')} that are the right object, or twice in a row."
+            )
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the folder, the relations, and the skipped rows."""
-        return {**Dataset.to_dict(self), "skipped": dict(self.skipped), "merged_choices": self.merged}
 
 
 def read_dataset(files: DatasetFolder) -> Dataset:
@@ -199,15 +179,6 @@ class HarnessTask(Result):
     name: str
     facts: int
 
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return ("folder", "name", "facts")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the task as one row."""
-        return [{"folder": str(self.folder), "name": self.name, "facts": self.facts}]
-
     def summary(self) -> str:
         """Return the command that runs the task."""
         return (
@@ -215,7 +186,3 @@ class HarnessTask(Result):
             f"lm_eval --include_path {self.folder.parent} --tasks {self.name} --model hf --model_args pretrained=MODEL"
             " --log_samples --output_path logs\n`kgprobe compare` reads the logs of two models."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-compatible."""
-        return {**self.rows()[0], "notes": list(self.notes)}

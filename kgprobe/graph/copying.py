@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.client import Graph, Row, Transaction, apply_schema
 from kgprobe.graph.driver import batches, encoded_bytes
 from kgprobe.graph.state import Digest, digest_of, graph_state, stored_nodes, stored_relationships
@@ -47,9 +48,7 @@ class Copied:
     was_there: bool
 
 
-def copy_graph(
-    graph: Graph, target: Graph, on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None
-) -> Copied:
+def copy_graph(graph: Graph, target: Graph, on_progress: OnProgress = no_progress) -> Copied:
     """Copy a graph to an empty one, and verify that both are equal.
 
     >>> with kgprobe.open_graph("copy", engine="neo4j") as target:
@@ -63,7 +62,7 @@ def copy_graph(
     Cost: three walks through the graph and two through the copy. Memory: a few thousand records.
 
     Args:
-        on_progress: called with the stage, the number of steps done, and the number of all steps.
+        on_progress: called with each step; a node or a relationship has three.
 
     Raises:
         ArgumentError: the target contains another graph.
@@ -77,7 +76,7 @@ def copy_graph(
     def report(stage: str, more: int) -> None:
         nonlocal done
         done += more
-        on_progress(stage, done, 3 * size)
+        on_progress(StepProgress(stage, done, 3 * size, "nodes and relationships"))
 
     begun = target.read("copy/begun")
     if begun and begun[0]["of"] != origin:

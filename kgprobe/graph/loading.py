@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.bulk.bulk_files import BulkCounts
 from kgprobe.graph.client import Graph
@@ -15,22 +16,6 @@ from kgprobe.sources.contract import ReadsGraph, Source, not_loaded_of
 # Messages about skipped records in a report; callers get each of them through ``on_problem``.
 KEPT_PROBLEMS = 20
 _NONE_SKIPPED = {"unreadable": 0, "duplicate": 0, "missing": 0}
-
-
-@dataclass(frozen=True, slots=True)
-class LoadProgress:
-    """Progress of a load.
-
-    Attributes:
-        stage: ``relations``, ``entities`` or ``facts``.
-        records: number of records read since the last report.
-        done, total: work in bytes of input, or in another unit of the source.
-    """
-
-    stage: str
-    records: int
-    done: int
-    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +115,6 @@ class LoadReport:
 
 
 OnProblem: TypeAlias = Callable[[str], None]
-OnProgress: TypeAlias = Callable[[LoadProgress], None]
 
 
 def load_source(
@@ -140,7 +124,7 @@ def load_source(
     strict: bool = False,
     remove_missing: bool = False,
     on_problem: OnProblem = lambda message: None,
-    on_progress: OnProgress = lambda progress: None,
+    on_progress: OnProgress = no_progress,
 ) -> LoadReport:
     """Load an open source; otherwise as :func:`kgprobe.load`."""
     if isinstance(source, ReadsGraph) and source.reads(graph.endpoint.address, graph.endpoint.database):
@@ -170,7 +154,7 @@ def keeping(problems: list[str], on_problem: OnProblem) -> OnProblem:
 
 def measuring(source: Source, on_progress: OnProgress) -> Callable[[str, int], None]:
     """Return a function that reports the progress of a source, from a stage and its number of new records."""
-    return lambda stage, records: on_progress(LoadProgress(stage, records, source.done, source.total))
+    return lambda stage, records: on_progress(StepProgress(stage, source.done, source.total, "records", records))
 
 
 def report_of(

@@ -14,7 +14,7 @@ from itertools import count as numbers
 
 from kgprobe.base.arguments import check_choice, whole_number
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.derive import rows_by_subject
 from kgprobe.graph.state import PAINTED
@@ -67,7 +67,7 @@ def add_types(
         graph: a graph on Neo4j 5.26 or later.
         of: ``entities`` or ``relations``.
         count: number of types or relations.
-        on_progress: called with the number of labelled instances or written twins, and of all.
+        on_progress: called with the labelled instances or written twins.
 
     Returns:
         The types or relations with their names in Cypher, the largest first.
@@ -86,7 +86,7 @@ def add_types(
     remove_types(graph, of)
     if of == "entities":
         names = _type_names(graph.read("types/largest", limit=count), "T", label_of)
-        report = _counting(names, on_progress)
+        report = _counting(names, "entities", on_progress)
         for name in names:
             graph.write("types/mark", type=name.id, label=name.name)
             for batch in _batches(graph.stream("types/instances", type=name.id)):
@@ -94,7 +94,7 @@ def add_types(
                 report(len(batch))
         return names
     names = _type_names(graph.read("twins/largest", limit=count), "R", relationship_type_of)
-    report = _counting(names, on_progress)
+    report = _counting(names, "twins", on_progress)
     if names:
         graph.write("twins/mark", relations=[name.id for name in names], types=[name.name for name in names])
     for name in names:
@@ -142,14 +142,14 @@ def _by_subject(facts: list[Row]) -> list[Row]:
     return rows_by_subject((fact["subject"], fact["fact"]) for fact in facts)
 
 
-def _counting(names: list[TypeName], on_progress: OnProgress) -> Callable[[int], None]:
+def _counting(names: list[TypeName], unit: str, on_progress: OnProgress) -> Callable[[int], None]:
     """Return a function that reports progress, from the number of further labels or twins."""
     total, done = sum(name.size for name in names), 0
 
     def report(more: int) -> None:
         nonlocal done
         done += more
-        on_progress(done, max(done, total))
+        on_progress(StepProgress("Labelling" if unit == "entities" else "Adding", done, max(done, total), unit))
 
     return report
 

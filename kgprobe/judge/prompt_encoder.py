@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from kgprobe.base.errors import KgprobeError, how_to_install
-from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.prompts import StatePrompt, tokenized_answers
 from kgprobe.models.scoring.batching import compute_if_it_fits
@@ -213,7 +213,7 @@ def _learn(
                 )
             seen.append(log_probabilities)
             done += len(chosen)
-            on_progress(done, total)
+            on_progress(StepProgress("Learning virtual tokens", done, total, "statements"))
         losses.append(float(-torch.cat(seen).mean()))
         if not np.isfinite(losses[-1]):
             raise KgprobeError("The loss of virtual tokens is NaN; try a smaller `encoder_learning_rate`.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.judge import JudgeOptions
 from kgprobe.judge.classifiers import Classifier, Doubles, Floats, Integers, fit_linear_probe, fit_network
 from kgprobe.judge.files import Judge
@@ -106,9 +106,7 @@ def learn_judge(
     data: TrainingLabels,
     words: Sequence[str],
     *,
-    on_encoder: OnProgress = no_progress,
-    on_states: OnProgress = no_progress,
-    on_training: OnProgress = no_progress,
+    on_progress: OnProgress = no_progress,
 ) -> LearnedJudge:
     """Train a judge on the training set of labels."""
     options, seed, learned, splits = data.options, data.seed, data.learned, data.splits
@@ -118,14 +116,14 @@ def learn_judge(
         # Only the training set of the classifiers, so that the other splits are held out for both.
         own = learned.part(splits.train)
         encoded = learn_virtual_prompt(
-            scorer, prompt, own.texts, own.answers, words, options, seed=seed, on_progress=on_encoder
+            scorer, prompt, own.texts, own.answers, words, options, seed=seed, on_progress=on_progress
         )
         virtual, encoder = encoded.virtual, encoded.record()
     layers = sorted(set(options.layers)) or list(range(1, layer_count(scorer.model) + 1))
-    states, kept = _read_states(scorer, prompt, learned, layers, on_states, virtual)
+    states, kept = _read_states(scorer, prompt, learned, layers, on_progress, virtual)
     learned, splits = learned.part(kept), splits.kept(kept)
     trained = choose_classifier(
-        states, learned.answers, learned.heads, splits, layers, options, seed=seed, on_progress=on_training
+        states, learned.answers, learned.heads, splits, layers, options, seed=seed, on_progress=on_progress
     )
     by_words = word_probabilities(scorer, prompt, learned.texts, words)
     baseline = _by_split(learned.answers, splits, by_words)
@@ -194,7 +192,7 @@ def _read_states(
     def progress(more: int) -> None:
         nonlocal done
         done += more
-        on_progress(done, count)
+        on_progress(StepProgress("Reading hidden states", done, count, "statements"))
 
     read = read_statements(StateReader(scorer, layers), prompt, statements.texts, progress, virtual)
     kept = np.setdiff1d(np.arange(count), list(read.reasons))
@@ -227,7 +225,7 @@ def choose_classifier(
     judged = []
     for number, layer in enumerate(layers):
         judged.append(_evaluate_layer(layer, states[:, number], answers, splits, folds))
-        on_progress(number + 1, steps)
+        on_progress(StepProgress("Training judges", number + 1, steps, "steps"))
     best = min(range(len(judged)), key=lambda number: judged[number].folds.log_loss)
     chosen, at_layer = judged[best], np.ascontiguousarray(states[:, best])
     fits: dict[str, Callable[[Floats, Integers], Classifier]] = {
@@ -235,7 +233,7 @@ def choose_classifier(
         "network": partial(fit_network, options=options, seed=seed),
     }
     folds_quality = quality_of(answers[train], _out_of_fold(fits["network"], at_layer, answers, train, folds))
-    on_progress(steps - 1, steps)
+    on_progress(StepProgress("Training judges", steps - 1, steps, "steps"))
     whole = fits["network"](at_layer[train], answers[train])
     of_network = _held_out(answers, splits, lambda places: whole.probabilities(at_layer[places]))
     of_linear = {"other_entities": chosen.other_entities, "other_relations": chosen.other_relations}
@@ -247,7 +245,7 @@ def choose_classifier(
     if chosen_kind == "best":
         chosen_kind = min(kinds, key=lambda kind: kind.folds.log_loss).kind
     classifier = fits[chosen_kind](at_layer, answers)
-    on_progress(steps, steps)
+    on_progress(StepProgress("Training judges", steps, steps, "steps"))
     return Trained(chosen.layer, classifier, tuple(judged), kinds)
 
 

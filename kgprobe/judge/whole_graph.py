@@ -32,8 +32,16 @@ from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metr
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.judged_shards import JudgedShards, Shards, ShardShare, judge_shards, shards_of
 from kgprobe.running.settings import versions
-from kgprobe.sampling.columns.graph_columns import GraphColumns, Int64s, columns_of, kept_columns
-from kgprobe.sampling.columns.said import Said, kept_said, mixed, said_of
+from kgprobe.sampling.columns.graph_columns import (
+    GraphColumns,
+    Int64s,
+    Said,
+    columns_of,
+    kept_columns,
+    kept_said,
+    mixed,
+    said_of,
+)
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays, below
 from kgprobe.sampling.keys import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS

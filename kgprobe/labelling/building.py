@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.labelling.answers import WayAnswers
 from kgprobe.labelling.classes import NO_ANSWERS, Counts, profile_class, slick_class
 from kgprobe.labelling.prediction import Predictions
@@ -106,7 +106,7 @@ def labelled_rows(
             if counts:
                 slick, profile = answers.slick(ids[0]), answers.profile(ids[0])
             yield LabelledFact(*ids, basis, known, low, high, word.value, slick, profile, counts)
-        on_progress(int(positions[-1]) + 1, len(facts))
+        on_progress(StepProgress("Writing labels", int(positions[-1]) + 1, len(facts), "facts"))
 
 
 def _names(

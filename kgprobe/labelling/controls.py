@@ -6,12 +6,12 @@ docs/methods/controls.md.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, flat_fields, row_table
+from kgprobe.base.tables import INTERNAL, Heading, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.labelling.matching import MatchedRings, match_rings
@@ -19,7 +19,7 @@ from kgprobe.labelling.neighbourhood import Neighbourhood
 from kgprobe.labelling.rings import Rings, find_rings
 from kgprobe.labelling.roles import HELD_OUT, TAUGHT, FactRole, write_roles
 from kgprobe.labelling.taught import TaughtFacts, read_taught
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.results.samples import named_facts
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.selection import Listed
@@ -71,27 +71,17 @@ class ControlSample(Result):
         roles: all facts with their roles: taught, held out, and drawn.
     """
 
-    rings: Sequence[RingBalance]
+    rings: Annotated[Sequence[RingBalance], Listing("Control facts, by ring (popularity: mean of logarithms)")]
     taught: int
     held_out: int
     ranges: int
-    roles: Sequence[FactRole]
-
-    row, listed = RingBalance, "rings"
-
-    def tables(self) -> list[Table]:
-        """Return the rings with their balance."""
-        return [row_table("rings", "Control facts, by ring (popularity: mean of logarithms)", self.rings)]
+    roles: Annotated[Sequence[FactRole], INTERNAL]
 
     def summary(self) -> str:
         """Return the numbers of facts."""
         controls = sum(ring.facts for ring in self.rings)
         held_out = f", {self.held_out:,} held out" if self.held_out else ""
         return f"{counted(controls, 'control fact')} around {self.taught:,} taught{held_out}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return numbers and rings, with stable keys."""
-        return {"summary": self.summary(), **flat_fields(self, without=("roles",))}
 
     def write(self, path: str | Path) -> Path:
         """Write the roles, one JSON object per line, and return the path.

@@ -4,10 +4,9 @@ docs/methods/labels.md.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import pandas as pd
@@ -17,12 +16,12 @@ from kgprobe.base.arguments import check_choice
 from kgprobe.base.errors import ArgumentError
 from kgprobe.base.intervals import Share
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.graph.state import state_difference
 from kgprobe.labelling.labels import SCHEME_NAMES
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.answers import ON_SHARED, change_note
-from kgprobe.results.result import SHOWN_FACTS, StoredComparison
+from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult
 from kgprobe.running.settings import note_of_dates
 from kgprobe.stats.proportions import share
 
@@ -60,7 +59,7 @@ class MovedFact(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class LabelComparison(StoredComparison):
+class LabelComparison(StoredResult):
     """Two label tables over the asked facts that have a class in both; one row for each pair of classes.
 
     Attributes:
@@ -73,39 +72,33 @@ class LabelComparison(StoredComparison):
     other: str
     scheme: str
     facts: int
-    transitions: Sequence[Transition]
-    moved: Sequence[MovedFact]
+    transitions: Annotated[
+        Sequence[Transition],
+        Listing("Transitions", detail=True, main=True),
+    ]
+    moved: Annotated[Sequence[MovedFact], Listing("Facts that moved", show=SHOWN_FACTS)]
 
-    row, listed = Transition, "transitions"
     file: ClassVar[str] = "label_comparison"
-    files = MappingProxyType({"moved": MovedFact})
+
+    @property
+    def matrix(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("From {one} (rows) to {other} (columns)")]:
+        """Numbers of facts by the class in the first table, and by that in the second."""
+        counts = {(row.before, row.after): row.facts for row in self.transitions}
+        rows = []
+        for before in SCHEMES[self.scheme]:
+            cells = {after: counts.get((before, after), 0) for after in SCHEMES[self.scheme]}
+            rows.append({self.one: before, **cells})
+        return rows
 
     @property
     def title(self) -> str:
         """Title of the page."""
         return f"{len(self.moved):,} of {counted(self.facts, 'fact')} moved from {self.one} to {self.other}"
 
-    def tables(self) -> list[Table]:
-        """Return the numbers of facts by both classes, the transitions with intervals, and the first moved facts."""
-        tables = [
-            self._matrix(),
-            row_table("transitions", "Transitions", self.transitions, one=self.one, other=self.other),
-            row_table("moved", "Facts that moved", self.moved, limit=SHOWN_FACTS, one=self.one, other=self.other),
-        ]
-        return [table for table in tables if table.rows]
-
     def summary(self) -> str:
         """Return the share of moved facts in a sentence."""
         moved = share(len(self.moved), self.facts)
         return f"{SCHEME_NAMES[self.scheme]}: {len(self.moved):,} of {self.facts:,} facts moved, {moved}."
-
-    def _matrix(self) -> Table:
-        counts = {(row.before, row.after): row.facts for row in self.transitions}
-        rows = []
-        for before in SCHEMES[self.scheme]:
-            cells = {after: counts.get((before, after), 0) for after in SCHEMES[self.scheme]}
-            rows.append({self.one: before, **cells})
-        return Table("matrix", f"From {self.one} (rows) to {self.other} (columns)", rows)
 
 
 def compare_tables(one: LabelTable, other: LabelTable, scheme: str, *, shared: bool = False) -> LabelComparison:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 from kgprobe.base.files import replacing
 from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.sanitize import counted, spreadsheet_cell
-from kgprobe.base.tables import Heading, ResultRow, Table, flat_fields, more_note, row_dicts, row_table
-from kgprobe.labelling.statistics import LabelStatistics, read_statistics
+from kgprobe.base.tables import INTERNAL, Heading, Names, ResultRow
+from kgprobe.labelling.prediction import Calibration
+from kgprobe.labelling.statistics import LabelStatistics, WayRate, read_statistics
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.stats.proportions import share
 
 PAGE = "labels.html"
@@ -73,6 +74,16 @@ class RelationClasses(ResultRow):
     predicted: int
     predicted_known: float | None
 
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
+        """Return the cells of a table: the shares of the classes of the result's first scheme."""
+        known = None if self.known is None else Percent(self.known)
+        cells: dict[str, Any] = {"relation": self.name, "asked facts": self.facts, "known": known}
+        labels = SCHEMES["belief" if names is None else names["first_scheme"]]
+        total = sum(self.classes.get(label, 0) for label in labels)
+        for label in labels:
+            cells[label] = Percent(self.classes.get(label, 0) / total) if total else None
+        return cells
+
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Labels(Result):
@@ -87,30 +98,65 @@ class Labels(Result):
         statistics: accuracy in each way, classes of a guesser, calibration.
     """
 
-    table: LabelTable
+    table: Annotated[LabelTable, INTERNAL]
     asked_facts: int
     predicted_facts: int
     known: float | None
     predicted_known: float | None
-    classes: Sequence[ClassShare]
-    relations: Sequence[RelationClasses]
-    statistics: LabelStatistics
+    classes: Annotated[
+        Sequence[ClassShare],
+        Listing("", by=lambda _, row: f"Classes: {SCHEME_NAMES[row.scheme]}", main=True),
+    ]
+    relations: Annotated[
+        Sequence[RelationClasses],
+        Listing(
+            lambda labels: f"By relation: {SCHEME_NAMES[labels.first_scheme]}",
+            "Known: mean probability of the asked facts.",
+            show=_SHOWN_RELATIONS,
+        ),
+    ]
+    statistics: Annotated[LabelStatistics, INTERNAL]
 
-    row, listed = ClassShare, "classes"
+    properties: ClassVar[Sequence[str]] = ("name", "folder", "config", "ways", "calibration")
+
+    @property
+    def name(self) -> str:
+        """Name of the table."""
+        return self.table.name
 
     @property
     def folder(self) -> Path:
         """Folder of the table."""
         return self.table.folder
 
-    def tables(self) -> list[Table]:
-        """Return tables: accuracy in each way, classes of each scheme, relations, calibration."""
-        tables = [self._ways()]
-        for scheme, title in SCHEME_NAMES.items():
-            rows = [row for row in self.classes if row.scheme == scheme]
-            tables.append(row_table(scheme, f"Classes: {title}", rows))
-        tables += [self._relations(), self._calibration()]
-        return [table for table in tables if table.rows]
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Settings of the table."""
+        return self.table.config
+
+    @property
+    def first_scheme(self) -> str:
+        """The first scheme with a fact."""
+        return next((row.scheme for row in self.classes), "belief")
+
+    @property
+    def ways(self) -> Annotated[Sequence[WayRate], Listing("Right answers by way of asking")]:
+        """Accuracy in each way."""
+        return self.statistics.ways
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Calibration of the probabilities; None for too few facts."""
+        return self.statistics.calibration
+
+    @property
+    def held_out(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Calibration on held-out answers", last=True)]:
+        """Predicted and observed shares of right answers, by range of probability."""
+        rows = []
+        for group in () if self.calibration is None else self.calibration.groups:
+            predicted, observed = Percent(group.predicted), Percent(group.observed)
+            rows.append({"held-out facts": group.facts, "predicted": predicted, "right": observed})
+        return rows
 
     def summary(self) -> str:
         """Return the shares of the classes, and the calibration, in some sentences."""
@@ -119,32 +165,13 @@ class Labels(Result):
             shares = [f"{row.label} {row.share}" for row in self.classes if row.scheme == scheme and row.share]
             if shares:
                 lines.append(f"{title}: {', '.join(shares)}")
-        calibration = self.statistics.calibration
+        calibration = self.calibration
         if calibration is not None:
             lines.append(
                 f"Held-out answers: predicted {calibration.predicted:.1%}, right {calibration.observed:.1%};"
                 f" calibration error {calibration.error:.1%} (calibrated: up to {calibration.error_by_luck:.1%})."
             )
         return "\n".join([*lines, f"Labels: {self.folder}"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything except the facts, with stable keys."""
-        statistics = self.statistics
-        calibration = statistics.calibration
-        return {
-            "name": self.table.name,
-            "folder": str(self.folder),
-            "config": dict(self.table.config),
-            "asked_facts": self.asked_facts,
-            "predicted_facts": self.predicted_facts,
-            "known": self.known,
-            "predicted_known": self.predicted_known,
-            "ways": [flat_fields(rate) for rate in statistics.ways],
-            "classes": self.rows(),
-            "relations": row_dicts(self.relations),
-            "calibration": None if calibration is None else asdict(calibration),
-            "notes": list(self.notes),
-        }
 
     def page(self) -> Path:
         """Write a page next to the table, and return its path.
@@ -161,41 +188,12 @@ class Labels(Result):
             f"Labels of {counted(self.asked_facts + self.predicted_facts, 'fact')} by {model_name(self.table.model)}"
         )
         lead = [*self.summary().splitlines()[:-1], *self.notes]
-        return write_page(self.folder / PAGE, title, lead, [*sections, settings_section(self.table.config)])
+        return write_page(self.folder / PAGE, title, lead, [*sections, settings_section(self.config)])
 
     def _predicted(self) -> str:
         if not self.predicted_facts:
             return ""
         return f", {self.predicted_facts:,} predicted ones (mean probability {self.predicted_known:.0%})"
-
-    def _ways(self) -> Table:
-        rows = []
-        for rate in self.statistics.ways:
-            guessed = None if rate.guessed is None else Percent(rate.guessed)
-            row = {"way": rate.way.replace("_", " "), "asked": rate.facts, "answered": rate.answered}
-            rows.append({**row, "right": rate.right, "by guessing": guessed})
-        return Table("ways", "Right answers by way of asking", rows)
-
-    def _relations(self) -> Table:
-        scheme = next((row.scheme for row in self.classes), "belief")
-        rows = []
-        for relation in self.relations[:_SHOWN_RELATIONS]:
-            known = None if relation.known is None else Percent(relation.known)
-            row: dict[str, Any] = {"relation": relation.name, "asked facts": relation.facts, "known": known}
-            total = sum(relation.classes.get(label, 0) for label in SCHEMES[scheme])
-            for label in SCHEMES[scheme]:
-                row[label] = Percent(relation.classes.get(label, 0) / total) if total else None
-            rows.append(row)
-        notes = ["Known: mean probability of the asked facts.", *more_note(len(self.relations), rows)]
-        return Table("relations", f"By relation: {SCHEME_NAMES[scheme]}", rows, notes)
-
-    def _calibration(self) -> Table:
-        calibration = self.statistics.calibration
-        rows = []
-        for group in () if calibration is None else calibration.groups:
-            predicted, observed = Percent(group.predicted), Percent(group.observed)
-            rows.append({"held-out facts": group.facts, "predicted": predicted, "right": observed})
-        return Table("calibration", "Calibration on held-out answers", rows)
 
     def write_csv(self, path: Path) -> None:
         """Write the rows of all facts as CSV. Cost: a pass over the table. Memory: one part of it.

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.effects import Effects
 from kgprobe.beliefs.hierarchical_model import MAX_DEGREE, HierarchicalModel, beta_parameters
@@ -197,7 +197,7 @@ def cross_validate(
         held_out = fold_of == fold
         model = fitted(effects, answered.rounds, answered.positions[~held_out])
         alpha[held_out], beta[held_out] = beta_parameters(model.posterior(answered.positions[held_out]))
-        on_progress(fold + 1, FOLDS)
+        on_progress(StepProgress("Checking held-out answers", fold + 1, FOLDS, "fits"))
     answers = answered.right + answered.wrong
     return _calibration(alpha, beta, answered.right, answers, generator)
 

@@ -8,7 +8,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,12 +15,12 @@ import numpy as np
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.intervals import Percent, Points, Share
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.labelling.roles import FAR, HELD_OUT, NEAR, TAUGHT, FactRole
 from kgprobe.results.answers import Stored, collect_answers
 from kgprobe.results.forgetting import LossVerdict, notes_on_base, settings_note
 from kgprobe.results.rendering.checks import Check
-from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
+from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, points
 from kgprobe.running.paired_facts import ChangedFact, changed_facts
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.paired_proportions import (
@@ -110,15 +109,28 @@ class UnansweredFact(ResultRow):
     tuned: str | None
 
 
+_GAIN = "The gain is in percentage points, with its 95% interval."
+_LOSS = (
+    "The loss is in percentage points, with one-sided bounds. Their confidence is Holm's: with 95% confidence, no ring"
+    " has a false verdict. The margin is {margin_points:g} points."
+)
+_FORGOTTEN = "Controls that were right before and are wrong now"
+
+
+def is_lost_control(fact: ChangedFactOfRole) -> bool:
+    """Return True for a control fact that the base model alone has right."""
+    return fact.change == "forgotten" and fact.role in RINGS
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class RoleComparison(StoredComparison):
+class RoleComparison(StoredResult):
     """Effects of a fine-tune by role; one row for each ring of control facts.
 
     Attributes:
         base, tuned: names of the models.
         margin: the allowed loss in each ring, as a share.
-        rings: rings of the file, from near to far.
         gains: the taught and the held-out facts, where the file has them.
+        rings: rings of the file, from near to far.
         changed_facts: by role, the forgotten facts before the gained ones.
         unanswered: facts of the file that a result lacks, in the file's order.
     """
@@ -126,16 +138,13 @@ class RoleComparison(StoredComparison):
     base: str
     tuned: str
     margin: float
-    rings: Sequence[RingLoss]
-    gains: Sequence[RoleGain]
-    changed_facts: Sequence[ChangedFactOfRole]
-    unanswered: Sequence[UnansweredFact]
+    gains: Annotated[Sequence[RoleGain], Listing("Taught and held-out facts", _GAIN)]
+    rings: Annotated[Sequence[RingLoss], Listing("Control facts, by ring", _LOSS, main=True)]
+    changed_facts: Annotated[Sequence[ChangedFactOfRole], Listing(_FORGOTTEN, where=is_lost_control, show=SHOWN_FACTS)]
+    unanswered: Annotated[Sequence[UnansweredFact], Listing()]
 
-    row, listed = RingLoss, "rings"
     file: ClassVar[str] = "roles"
-    files = MappingProxyType(
-        {"rings": RingLoss, "gains": RoleGain, "changed_facts": ChangedFactOfRole, "unanswered": UnansweredFact}
-    )
+    properties: ClassVar[Sequence[str]] = ("verdict", "near", "far")
 
     @property
     def verdict(self) -> LossVerdict | None:
@@ -157,6 +166,11 @@ class RoleComparison(StoredComparison):
         """Title of the page."""
         return f"Control facts that {self.tuned} lost since {self.base}"
 
+    @property
+    def margin_points(self) -> float:
+        """The margin in percentage points."""
+        return 100 * self.margin
+
     def checks(self) -> list[Check]:
         """Return a check for each ring with answers."""
         checks = []
@@ -166,28 +180,6 @@ class RoleComparison(StoredComparison):
                 text = f"{loss:+.1f} points lost on {ring.facts:,} facts, bounds {low:+.1f} to {high:+.1f}."
                 checks.append(Check(ring.role, ring.verdict, text))
         return checks
-
-    def tables(self) -> list[Table]:
-        """Return the gains, the rings, and the first forgotten control facts."""
-        tables = []
-        if self.gains:
-            note = "The gain is in percentage points, with its 95% interval."
-            tables.append(
-                row_table("gains", "Taught and held-out facts", self.gains, [note], base=self.base, tuned=self.tuned)
-            )
-        if self.rings:
-            note = (
-                "The loss is in percentage points, with one-sided bounds. Their confidence is Holm's: with 95%"
-                f" confidence, no ring has a false verdict. The margin is {100 * self.margin:g} points."
-            )
-            tables.append(
-                row_table("rings", "Control facts, by ring", self.rings, [note], base=self.base, tuned=self.tuned)
-            )
-        forgotten = [fact for fact in self.changed_facts if fact.change == "forgotten" and fact.role in RINGS]
-        if forgotten:
-            title = "Controls that were right before and are wrong now"
-            tables.append(row_table("forgotten_controls", title, forgotten, limit=SHOWN_FACTS))
-        return tables
 
     def summary(self) -> str:
         """Return the verdicts near and far with their losses, and the gains."""
@@ -217,12 +209,6 @@ class RoleComparison(StoredComparison):
                 loss = f"{points(ring.loss.value)} {change} on {ring.facts:,}"
                 rings.append(loss if place == "far" else f"{ring.role}, {loss}")
         return f"{verdict.value.capitalize()} {place} ({'; '.join(rings)})."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return verdicts, rings, gains, and lists of facts, with stable keys; a loss is a share."""
-        verdicts = {"verdict": self.verdict, "near": self.near, "far": self.far}
-        words = {name: None if verdict is None else verdict.value for name, verdict in verdicts.items()}
-        return {**words, **StoredComparison.to_dict(self)}
 
 
 def roles_between(

@@ -10,12 +10,14 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
+from typing import Annotated
 
 import msgspec
 from scipy.stats import binom
 
 from kgprobe.base.files import read_json
-from kgprobe.base.intervals import Share
+from kgprobe.base.intervals import Percent, Share
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts
 from kgprobe.labelling.config import REMEDY
@@ -25,7 +27,7 @@ from kgprobe.stats.proportions import mean_share
 
 
 @dataclass(frozen=True, slots=True)
-class WayRate:
+class WayRate(ResultRow):
     """Accuracy in one way of asking.
 
     Attributes:
@@ -35,11 +37,11 @@ class WayRate:
         guessed: mean chance level of the answers; None if it is unknown.
     """
 
-    way: str
-    facts: int
-    answered: int
-    right: Share | None
-    guessed: float | None
+    way: Annotated[str, Heading("way", lambda way: way.replace("_", " "))]
+    facts: Annotated[int, Heading("asked")]
+    answered: Annotated[int, Heading("answered")]
+    right: Annotated[Share | None, Heading("right")]
+    guessed: Annotated[float | None, Heading("by guessing", Percent)]
 
 
 class LabelStatistics(msgspec.Struct, frozen=True):

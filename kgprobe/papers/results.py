@@ -1,12 +1,12 @@
 """The papers, their tables and figures, and published numbers next to stored results."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.tables import Paper, PaperEntry
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,7 @@ class PaperCounts(ResultRow):
 class PaperList(Result):
     """The papers."""
 
-    papers: Sequence[PaperCounts]
-
-    row, listed, key, heading = PaperCounts, "papers", "papers", "Papers"
+    papers: Annotated[Sequence[PaperCounts], Listing("Papers")]
 
     def summary(self) -> str:
         """Return the titles, the number of tables and figures, and of those with a command."""
@@ -78,13 +76,7 @@ class PaperContents(Result):
     """
 
     paper: Paper
-    entries: Sequence[PaperTableRow]
-
-    row, listed = PaperTableRow, "entries"
-
-    def tables(self) -> list[Table]:
-        """Return the tables and figures with their commands."""
-        return [row_table("tables", self.paper.title, self.entries)]
+    entries: Annotated[Sequence[PaperTableRow], Listing("{paper.title}")]
 
     def summary(self) -> str:
         """Return the paper, and the number of tables and figures by state."""
@@ -92,11 +84,6 @@ class PaperContents(Result):
         counts = [f"{states.count(state)} {state}" for state in ("runs", "partly", "no") if state in states]
         title = f"{self.paper.title} ({self.paper.published})"
         return f"{title}: {len(self.entries)} tables and figures; commands: {', '.join(counts)}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the paper with its tables and figures."""
-        paper = self.paper
-        return {"paper": paper.name, "title": paper.title, "published": paper.published, "tables": self.rows()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +132,9 @@ class PaperNumber(ResultRow):
     note: str
 
 
+_PUBLISHED = "{entry.table}, {paper.published}: {entry.title}"
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class PaperTable(Result):
     """A table or figure of a paper: the published numbers, and stored results of its command.
@@ -158,41 +148,13 @@ class PaperTable(Result):
     paper: Paper
     entry: PaperEntry
     command: str
-    numbers: Sequence[PaperNumber]
-    own: Sequence[OwnNumber]
-    results: Sequence[OwnResult]
+    numbers: Annotated[Sequence[PaperNumber], Listing()]
+    own: Annotated[Sequence[OwnNumber], Listing()]
+    results: Annotated[Sequence[OwnResult], Listing("Stored results of its command")]
 
-    row, listed = PaperNumber, "numbers"
-
-    def tables(self) -> list[Table]:
-        """Return the published table with own numbers in columns of their own, and the stored results."""
-        tables = []
-        rows = self._merged()
-        if rows:
-            title = f"{self.entry.table}, {self.paper.published}: {self.entry.title}"
-            tables.append(Table("published", title, rows, self._remarks()))
-        if self.results:
-            tables.append(row_table("results", "Stored results of its command", self.results))
-        return tables
-
-    def summary(self) -> str:
-        """Return the statements of the text about a figure, and the state of the command."""
-        lines = [f"{self.entry.table}: {self.entry.title}."] if not self._merged() else []
-        lines += [f"{_sentence(number.row)}: {number.note}." for number in self.numbers if not number.value]
-        if self.entry.state:
-            state = {"runs": "The command repeats it.", "partly": "Partly", "no": "Not possible"}[self.entry.state]
-            lines.append(f"{state}: {self.entry.missing}." if self.entry.missing else state)
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the entry, the published numbers, and own ones."""
-        entry = {name: getattr(self.entry, name) for name in self.entry.__dataclass_fields__}
-        own = [number.to_dict() for number in self.own]
-        entry["command"] = self.command
-        return {**entry, "numbers": self.rows(), "own": own, "results": [result.to_dict() for result in self.results]}
-
-    def _merged(self) -> list[dict[str, Any]]:
-        """Return rows × columns: published values, then those of each stored result."""
+    @property
+    def published(self) -> Annotated[Sequence[Mapping[str, Any]], Listing(_PUBLISHED, "{remarks}")]:
+        """The published table with own numbers in columns of their own."""
         cells: dict[str, dict[str, Any]] = {}
         columns: dict[str, None] = {}
         for number in self.numbers:
@@ -206,14 +168,24 @@ class PaperTable(Result):
             cells.setdefault(mine.row, {})[heading] = mine.value
         return [{"": row, **{column: values.get(column) for column in columns}} for row, values in cells.items()]
 
-    def _remarks(self) -> list[str]:
-        """Return the notes of numbers, each once with its rows."""
+    @property
+    def remarks(self) -> str:
+        """The notes of numbers, each once with its rows."""
         rows: dict[str, list[str]] = {}
         for number in self.numbers:
             if number.note and number.value and number.row not in rows.setdefault(number.note, []):
                 rows[number.note].append(number.row)
         every = len({number.row for number in self.numbers if number.value})
-        return [f"{note}." if len(of) == every else f"{', '.join(of)}: {note}." for note, of in rows.items()]
+        return " ".join(f"{note}." if len(of) == every else f"{', '.join(of)}: {note}." for note, of in rows.items())
+
+    def summary(self) -> str:
+        """Return the statements of the text about a figure, and the state of the command."""
+        lines = [f"{self.entry.table}: {self.entry.title}."] if not self.published else []
+        lines += [f"{_sentence(number.row)}: {number.note}." for number in self.numbers if not number.value]
+        if self.entry.state:
+            state = {"runs": "The command repeats it.", "partly": "Partly", "no": "Not possible"}[self.entry.state]
+            lines.append(f"{state}: {self.entry.missing}." if self.entry.missing else state)
+        return "\n".join(lines)
 
 
 def _sentence(text: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from kgprobe.base.intervals import Share
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow, Table
 from kgprobe.stats.proportions import share
 
 Floats = NDArray[np.float64]
@@ -146,5 +146,9 @@ def confidence_tables(results: Sequence[Mapping[str, Any]], notes: Sequence[str]
     levels = accuracy_at(choices["confidence"].to_numpy(), choices["is_right"].to_numpy())
     return [
         Table("relations", "Accuracy by relation", rows, [note, *notes]),
-        row_table("confidence", "Accuracy where the model is confident (accuracy@K)", levels),
+        Table(
+            "confidence",
+            "Accuracy where the model is confident (accuracy@K)",
+            [level.cells() for level in levels],
+        ),
     ]

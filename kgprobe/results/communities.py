@@ -7,7 +7,7 @@ from typing import Annotated
 from kgprobe.base.intervals import Percent
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 
 _COLUMN = ", ".join
 
@@ -53,9 +53,7 @@ class IgnoranceCommunities(Result):
     facts: int
     entities: int
     total: int
-    communities: Sequence[CommunityRow]
-
-    row, listed, key = CommunityRow, "communities", "communities"
+    communities: Annotated[Sequence[CommunityRow], Listing("")]
 
     def summary(self) -> str:
         """Return the numbers of facts, entities and communities."""

@@ -17,7 +17,7 @@ from scipy import stats
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean, Percent, Points
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_dicts, row_frame, row_table
+from kgprobe.base.tables import INTERNAL, Heading, ResultRow, Table
 from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.summary import BeliefWord, belief_words
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
@@ -37,15 +37,13 @@ from kgprobe.results.over_relations import (
     Averaged,
     OverRelations,
     averaged_models,
-    matrix_table,
+    matrix_rows,
     over_relations,
     single_models,
-    without_nan,
 )
 from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
 from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
-from kgprobe.results.result import StoredComparison, change_in_words, points
-from kgprobe.running.paired_facts import OneWayFact
+from kgprobe.results.result import Listing, StoredResult, change_in_words, points
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import (
     AnsweredFacts,
@@ -66,8 +64,6 @@ _CORRELATED = 3
 # Models that a title names with their shares.
 _IN_TITLE = 3
 _SMALLEST_P = 0.0005
-# Tables whose cells are shaded, like a heat map: shares and correlations.
-_SHARES = ("accuracy", "subsumption", "correlation", "subsumption_over_relations", "families")
 _BY_RELATION = "Differences by relation"
 
 
@@ -140,7 +136,8 @@ class PairDifference(ResultRow):
         """Return the differences by relation."""
         title = f"{self.second} less {self.first}, by relation, in points"
         note = f"Neither is significantly better: {', '.join(self.ties)}." if self.ties else "No relation is a tie."
-        return row_table("relations", title, self.relations, [note], first=self.first, second=self.second)
+        rows = [row.cells({"first": self.first, "second": self.second}) for row in self.relations]
+        return Table("relations", title, rows, [note], detail=True)
 
     def summary(self) -> str:
         """Return the better model, the difference and its significance in sentences."""
@@ -156,8 +153,17 @@ class PairDifference(ResultRow):
         )
 
 
+_PAIRS = (
+    "Differences are in points. p: McNemar's exact test, two-sided. Ties: relations, of {relation_count}, in which"
+    " neither is significantly better (Benjamini and Hochberg, 5%). Detectable: the smallest difference that the test"
+    " would find in as many facts with 80% power, if as large a share of them is known to one alone."
+)
+_SUBSUMPTION = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
+_CORRELATION = "Pearson correlation of accuracies over relations ({relation_count})"
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Comparison(StoredComparison):
+class Comparison(StoredResult):
     """Comparison of models on the same facts; one row for each model, the best first.
 
     Attributes:
@@ -173,18 +179,33 @@ class Comparison(StoredComparison):
         unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
     """
 
-    shared: SharedFacts
-    relations: Sequence[RelationAccuracy]
+    shared: Annotated[SharedFacts, INTERNAL]
+    relations: Annotated[Sequence[RelationAccuracy], Listing()]
     correlation: Floats
     subsumption: Floats
-    pairs: Sequence[PairDifference]
+    pairs: Annotated[Sequence[PairDifference], Listing("Differences of accuracy, two by two", _PAIRS)]
     directions: Directions | None
-    answered: Sequence[AnsweredFacts]
+    answered: Annotated[Sequence[AnsweredFacts], INTERNAL]
     over_relations: OverRelations
     unshared: str = ""
 
-    row = ComparedModel
     file: ClassVar[str] = "comparison"
+    properties: ClassVar[Sequence[str]] = ("caveat", "facts", "models", "labels")
+
+    @property
+    def caveat(self) -> str:
+        """The facts that the rates refer to."""
+        return self.shared.caveat
+
+    @property
+    def facts(self) -> int:
+        """Number of the shared facts."""
+        return len(self.shared.facts)
+
+    @property
+    def relation_count(self) -> int:
+        """Number of the relations."""
+        return len(self.relations)
 
     @property
     def labels(self) -> list[str]:
@@ -205,37 +226,84 @@ class Comparison(StoredComparison):
         rest = "".join(f", {model.label} {model.win_rate}" for model in others)
         return f"{first.label} knows {first.win_rate} of {facts}{rest}"
 
-    def records(self) -> list[ComparedModel]:
-        """Return each model over the shared facts, with the intervals of its rates."""
+    @property
+    def models(self) -> Annotated[Sequence[ComparedModel], Listing(main=True)]:
+        """The models over the shared facts with the intervals of their rates, the best first."""
         return self.shared.best_first
 
-    def tables(self) -> list[Table]:
-        """Return rates, accuracies by relation, subsumption, correlations and pairs; for two models also relations."""
-        own = [_worded(self.shared.table()), *self._matrix_tables()]
-        tables = [*own, *self.over_relations.tables(), self._pairs_table()]
-        means = []
-        for pair in self.pairs:
-            if pair.means:
-                words = {measure_name(name): mean for name, mean in pair.means.items()}
-                means.append({"first": pair.first, "second": pair.second, **words})
-        if means:
-            title = "Differences of means, second less first, with paired bootstrap intervals"
-            tables.append(Table("means", title, means))
-        if len(self.pairs) == 1:
-            tables.append(self.pairs[0].relations_table())
-        return [*tables, *self.directions.tables()] if self.directions else tables
+    @property
+    def rates(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Side by side", "{caveat}")]:
+        """The models with the names of their measures for people."""
+        table = self.shared.table()
+        names = [measure_name(name) if name.endswith(" at n") else name for name in table.columns]
+        return [dict(zip(names, map(row.get, table.columns), strict=True)) for row in table.rows]
 
-    def page_tables(self) -> list[Table]:
-        """Return the tables of the page: those by relation for every pair."""
-        by_relation = [pair.relations_table() for pair in self.pairs] if len(self.pairs) > 1 else []
-        return [*self.tables(), *by_relation]
+    @property
+    def accuracy(
+        self,
+    ) -> Annotated[
+        Sequence[Mapping[str, Any]],
+        Listing("Accuracy by relation, the highest mean first", detail=True, shaded=True),
+    ]:
+        """Accuracies by relation, with a column for each model."""
+        relations = [relation.cells() for relation in self.relations]
+        accuracies = np.array([relation.accuracy for relation in self.relations])
+        return matrix_rows(relations, self.labels, accuracies, Percent)
+
+    @property
+    def knowing_none(self) -> str:
+        """The models that know none of the facts, in sentences."""
+        knows: Bools = np.any(self.shared.known, axis=1)
+        labels = [label for label, knows_any in zip(self.labels, knows, strict=True) if not knows_any]
+        return " ".join(f"{label} knows none of the facts, so its shares are undefined." for label in labels)
+
+    @property
+    def shared_knowledge(
+        self,
+    ) -> Annotated[Sequence[Mapping[str, Any]], Listing(_SUBSUMPTION, "{knowing_none}", detail=True, shaded=True)]:
+        """Subsumption, with a row and a column for each model."""
+        return matrix_rows([{"model": label} for label in self.labels], self.labels, self.subsumption, Percent)
+
+    @property
+    def without_spread(self) -> str:
+        """The models without a correlation, in sentences."""
+        varies: Bools = np.atleast_1d(np.ptp([relation.accuracy for relation in self.relations], axis=0) > 0)
+        labels = [label for label, is_varied in zip(self.labels, varies, strict=True) if not is_varied]
+        same = "has the same accuracy in all relations, so its correlations are undefined."
+        return " ".join(f"{label} {same}" for label in labels)
+
+    @property
+    def correlations(
+        self,
+    ) -> Annotated[Sequence[Mapping[str, Any]], Listing(_CORRELATION, "{without_spread}", detail=True, shaded=True)]:
+        """Correlations, with a row and a column for each model; none over fewer than three relations."""
+        if len(self.relations) < _CORRELATED:
+            return []
+        return matrix_rows([{"model": label} for label in self.labels], self.labels, self.correlation, float)
+
+    @property
+    def means(
+        self,
+    ) -> Annotated[
+        Sequence[Mapping[str, Any]],
+        Listing("Differences of means, second less first, with paired bootstrap intervals", detail=True, last=True),
+    ]:
+        """Differences of the probes' other measures, for each pair of models."""
+        rows = []
+        for pair in filter(lambda pair: pair.means, self.pairs):
+            words = {measure_name(name): mean for name, mean in pair.means.items()}
+            rows.append({"first": pair.first, "second": pair.second, **words})
+        return rows
+
+    def tables(self) -> list[Table]:
+        """Return rates, accuracies by relation, subsumption, correlations and pairs; then pairs by relation."""
+        return [*StoredResult.tables(self), *(pair.relations_table() for pair in self.pairs)]
 
     def page_sections(self) -> list[Section]:
-        """Return the tables of the page as sections; a darker cell of those with shares is a larger share."""
+        """Return the tables as sections of the page."""
         sections: list[Section] = []
-        for table in self.page_tables():
-            shaded = [*self.labels, "mean", *self.over_relations.families] if table.key in _SHARES else []
-            section = table_section(table, shaded)
+        for table in self.tables():
+            section = table_section(table)
             if table.key == "relations":
                 # The table of contents names the first of several pairs.
                 listed = all(other.short != _BY_RELATION for other in sections)
@@ -243,15 +311,19 @@ class Comparison(StoredComparison):
             sections.append(section)
         return sections
 
-    def page(self) -> Path:
+    def page(self, folder: Path | None = None) -> Path:
         """Write a page, everything as JSON, and the facts as CSV; return the page's path.
 
         :meth:`kgprobe.results.report.Report.page` writes the same page with all that the graph says about each result.
 
+        Args:
+            folder: target of the files, which is made; None is that of the result.
+
         Raises:
             KgprobeError: a file cannot be written.
         """
-        self.write_files()
+        folder = folder or self.folder
+        self.write_files(folder)
         # The strips are of the same facts as the title.
         frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]
@@ -264,7 +336,7 @@ class Comparison(StoredComparison):
             *self.page_sections(),
             settings_section(self.config),
         ]
-        path = self.folder / f"{self.file}.html"
+        path = folder / f"{self.file}.html"
         return write_page(path, self.title, [], sections, data=packed.data, script=RESULT_SCRIPTS)
 
     def _facts_of(self, answered: AnsweredFacts) -> "pd.DataFrame":
@@ -304,39 +376,6 @@ class Comparison(StoredComparison):
                 parts.append(BarPart(label, word.value, count, count / len(self.shared.facts), is_asked=True))
         return parts
 
-    def _matrix_tables(self) -> list[Table]:
-        """Return accuracies, subsumption and correlations; no correlations over fewer than three relations."""
-        undefined, unknowing = [], []
-        models = [{"model": label} for label in self.labels]
-        varies: Bools = np.atleast_1d(np.ptp([relation.accuracy for relation in self.relations], axis=0) > 0)
-        knows: Bools = np.any(self.shared.known, axis=1)
-        for label, is_varied, knows_any in zip(self.labels, varies, knows, strict=True):
-            if not is_varied:
-                undefined.append(f"{label} has the same accuracy in all relations, so its correlations are undefined.")
-            if not knows_any:
-                unknowing.append(f"{label} knows none of the facts, so its shares are undefined.")
-        relations = [relation.cells() for relation in self.relations]
-        accuracies = np.array([relation.accuracy for relation in self.relations])
-        subsumption = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
-        labels, title = self.labels, "Accuracy by relation, the highest mean first"
-        tables = [
-            matrix_table("accuracy", title, relations, labels, accuracies, Percent),
-            matrix_table("subsumption", subsumption, models, labels, self.subsumption, Percent, unknowing),
-        ]
-        if len(self.relations) >= _CORRELATED:
-            title = f"Pearson correlation of accuracies over relations ({len(self.relations)})"
-            tables.append(matrix_table("correlation", title, models, labels, self.correlation, float, undefined))
-        return tables
-
-    def _pairs_table(self) -> Table:
-        note = (
-            "Differences are in points. p: McNemar's exact test, two-sided. Ties: relations, of"
-            f" {len(self.relations)}, in which neither is significantly better (Benjamini and Hochberg, 5%)."
-            " Detectable: the smallest difference that the test would find in as many facts with 80% power, if as"
-            " large a share of them is known to one alone."
-        )
-        return row_table("pairs", "Differences of accuracy, two by two", self.pairs, [note])
-
     def summary(self) -> str:
         """Return the best model in a sentence or two, after directions and the leading metric where there are any."""
         sentences = [self.directions.summary()] if self.directions else []
@@ -365,30 +404,8 @@ class Comparison(StoredComparison):
         return table
 
     def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the shared facts, and those known in one direction only."""
-        frames = {"facts": self.facts_frame()}
-        if self.directions:
-            frames["one_way_facts"] = row_frame(self.directions.one_way_facts, OneWayFact)
-        return frames
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys; missing values are null."""
-        return {
-            "summary": self.summary(),
-            "notes": list(self.notes),
-            "unshared": self.unshared,
-            "caveat": self.shared.caveat,
-            "facts": len(self.shared.facts),
-            "models": self.rows(),
-            "labels": self.labels,
-            "relations": row_dicts(self.relations),
-            "correlation": without_nan(self.correlation),
-            "correlated_relations": len(self.relations),
-            "subsumption": without_nan(self.subsumption),
-            "over_relations": self.over_relations.to_dict(),
-            "pairs": row_dicts(self.pairs),
-            "directions": self.directions and self.directions.to_dict(),
-        }
+        """Return the shared facts, and the rows of each table."""
+        return {"facts": self.facts_frame(), **StoredResult.frames(self)}
 
 
 def measure_name(name: str) -> str:
@@ -398,16 +415,6 @@ def measure_name(name: str) -> str:
     ('Min@n', 'Share right')
     """
     return name.replace("_", " ").replace(" at ", "@").capitalize()
-
-
-def _worded(table: Table) -> Table:
-    """Return the table of results with the measures' names for people."""
-    names = {name: measure_name(name) if name.endswith(" at n") else name for name in table.columns}
-    rows = []
-    for row in table.rows:
-        cells = zip(map(names.__getitem__, row), row.values(), strict=True)
-        rows.append(dict(cells))
-    return replace(table, rows=rows)
 
 
 def _p_text(p: float) -> str:

@@ -5,18 +5,23 @@ An inverse graph keeps the facts' ids, by which the directions are paired. docs/
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from kgprobe.base.tables import ResultRow, Table, row_table
-from kgprobe.results.result import SHOWN_FACTS
+from kgprobe.results.result import SHOWN_FACTS, Listing, Result
 from kgprobe.running.paired_facts import DirectionCounts, OneWayFact, count_directions, one_way_facts
 from kgprobe.running.shared_facts import AnsweredFacts, SharedFacts
 
+_BOTH = (
+    "A fact counts as known in a direction if it has more right answers than wrong ones. The chance level may differ"
+    " between directions: see the table of results."
+)
 
-@dataclass(frozen=True, slots=True)
-class Directions(ResultRow):
-    """A comparison of both directions.
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Directions(Result):
+    """A comparison of both directions; one row for all facts, then one for each relation.
 
     Attributes:
         forwards, backwards: names of the results.
@@ -29,22 +34,21 @@ class Directions(ResultRow):
     backwards: str
     overall: DirectionCounts
     relations: Sequence[DirectionCounts]
-    one_way_facts: Sequence[OneWayFact]
+    one_way_facts: Annotated[
+        Sequence[OneWayFact],
+        Listing("Known forwards and not backwards", where=lambda fact: fact.known == "forwards", show=SHOWN_FACTS),
+        Listing(
+            "Known backwards and not forwards",
+            where=lambda fact: fact.known == "backwards",
+            show=SHOWN_FACTS,
+            detail=True,
+        ),
+    ]
 
-    def tables(self) -> list[Table]:
-        """Return both directions for all facts and by relation, and the first facts known in one of them only."""
-        note = (
-            "A fact counts as known in a direction if it has more right answers than wrong ones. The chance level may"
-            " differ between directions: see the table of results."
-        )
-        rows = [self.overall, *self.relations]
-        tables = [row_table("directions", "Known forwards and backwards", rows, [note])]
-        for known, missed in (("forwards", "backwards"), ("backwards", "forwards")):
-            facts = [fact for fact in self.one_way_facts if fact.known == known]
-            title = f"Known {known} and not {missed}"
-            if facts:
-                tables.append(row_table(f"{known}_alone", title, facts, limit=SHOWN_FACTS, known=known, missed=missed))
-        return tables
+    @property
+    def groups(self) -> Annotated[Sequence[DirectionCounts], Listing("Known forwards and backwards", _BOTH)]:
+        """All facts, then each relation."""
+        return [self.overall, *self.relations]
 
     def summary(self) -> str:
         """Return the share of the facts known in one direction that are not known in the other, in sentences."""
@@ -87,4 +91,10 @@ def compare_directions(
     ahead, behind = shared.labels[first], shared.labels[second]
     one_way = one_way_facts(facts[known & ~back].tolist(), forward, backward, names)
     one_way += one_way_facts(facts[back & ~known].tolist(), backward, forward, names)
-    return Directions(ahead, behind, count_directions(None, "all", known, back), groups, one_way)
+    return Directions(
+        forwards=ahead,
+        backwards=behind,
+        overall=count_directions(None, "all", known, back),
+        relations=groups,
+        one_way_facts=one_way,
+    )

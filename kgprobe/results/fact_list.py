@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from kgprobe.base.errors import UnknownNameError
 from kgprobe.base.intervals import Share
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, Names, ResultRow
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.graph.names import entity_ids
 from kgprobe.graph.rows import column_by
 from kgprobe.results.finding import by_certainty
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.sources.values import plain_name
 
 if TYPE_CHECKING:
@@ -56,9 +56,12 @@ class ListedFact(ResultRow):
     answer: str
     prediction: str | None
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table by heading; the last one is the number of right answers."""
-        return {**ResultRow.cells(self, **names), "right answers": f"{self.right:,} of {self.right + self.wrong:,}"}
+        return {**ResultRow.cells(self, names), "right answers": f"{self.right:,} of {self.right + self.wrong:,}"}
+
+
+_KNOWN = f"Known: probability that the model knows the fact, {CREDIBILITY:.0%} interval."
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -74,18 +77,15 @@ class FactList(Result):
     """
 
     name: str
-    facts: Sequence[ListedFact]
+    facts: Annotated[Sequence[ListedFact], Listing("{kind} facts", _KNOWN)]
     is_known: bool | None
     about: Sequence[str]
     asked: int
 
-    row, listed = ListedFact, "facts"
-
-    def tables(self, limit: int | None = None) -> list[Table]:
-        """Return the facts as a table, the first ``limit`` of them; none without facts."""
-        title = {True: "Known facts", False: "Unknown facts", None: "Asked facts"}[self.is_known]
-        notes = [f"Known: probability that the model knows the fact, {CREDIBILITY:.0%} interval."]
-        return [row_table("facts", title, self.facts, notes, limit=limit)] if self.facts else []
+    @property
+    def kind(self) -> str:
+        """The listed facts, as the beginning of a title."""
+        return {True: "Known", False: "Unknown", None: "Asked"}[self.is_known]
 
     def summary(self) -> str:
         """Return the number of the listed and of the asked facts."""

@@ -180,7 +180,7 @@ class Finding(Result):
         """The numbers of questions and facts, in words."""
         return f"{counted(self.asked, 'question')} about {counted(self.overall.facts, 'fact')}"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, Any]]:
         """Return the asked facts, by column."""
         rows: list[Any] = self.facts.to_dict("records")
         return rows

@@ -12,7 +12,7 @@ import pandas as pd
 from kgprobe.base.dates import day_text
 from kgprobe.base.intervals import Share, percent_text
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, flat_row, row_dicts, row_table
+from kgprobe.base.tables import Heading, ResultRow, Table, flat_row, row_dicts
 from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.graph_rates import ENOUGH
 from kgprobe.beliefs.group_rates import Grouping, GroupRates
@@ -320,7 +320,7 @@ def _outdated(outdated: OutdatedAnswers) -> list[Section]:
         return [Section("cards", "Outdated answers", {"cards": cards})]
     says = f"median time since they ceased to be right ({outdated.dated:,} of {outdated.outdated:,} have a date)"
     cards.append(Card(f"{outdated.median:.1f} years", says, outdated.median))
-    ages = row_table("outdated_ages", "How long ago they ceased to be right", outdated.ages)
+    ages = Table("outdated_ages", "How long ago they ceased to be right", [age.cells() for age in outdated.ages])
     return [
         Section("cards", "Outdated answers", {"cards": cards}),
         replace(table_section(ages), listed=False),

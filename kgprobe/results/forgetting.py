@@ -7,14 +7,13 @@ has right, less the share that only the tuned model has right.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.intervals import Points, Share
-from kgprobe.base.tables import Heading, Table, headed_cells, row_table
+from kgprobe.base.tables import Heading
 from kgprobe.results.answers import (
     ON_SHARED,
     Stored,
@@ -27,7 +26,7 @@ from kgprobe.results.answers import (
     settings_of,
 )
 from kgprobe.results.rendering.checks import Check
-from kgprobe.results.result import SHOWN_FACTS, StoredComparison, change_in_words, points
+from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, change_in_words, points
 from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
@@ -59,8 +58,14 @@ class LossVerdict(str, Enum):
         return cls.KEPT if high <= margin else cls.UNDECIDED
 
 
+_ACCURACY = (
+    "{caveat} The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss that"
+    " would be found to exceed the margin with 80% power."
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Forgetting(StoredComparison):
+class Forgetting(StoredResult):
     """Loss of accuracy from a base model to a model tuned from it; one row for each changed fact.
 
     Attributes:
@@ -92,13 +97,23 @@ class Forgetting(StoredComparison):
     detectable_loss: Annotated[float | None, Heading("detectable loss", Points)]
     facts_needed_if_nothing_is_lost: int | None
     facts_needed_as_seen: int | None
-    relations: Sequence[RelationLoss]
-    changed_facts: Sequence[ChangedFact]
+    relations: Annotated[
+        Sequence[RelationLoss],
+        Listing("Where most was lost", where=lambda relation: relation.loss > 0, show=_SHOWN_RELATIONS),
+    ]
+    changed_facts: Annotated[
+        Sequence[ChangedFact],
+        Listing("Right before, wrong now", where=lambda fact: fact.change == "forgotten", show=SHOWN_FACTS, main=True),
+    ]
     caveat: str
 
-    row, listed = ChangedFact, "changed_facts"
     file: ClassVar[str] = "forgetting"
-    files = MappingProxyType({"changed_facts": ChangedFact})
+    properties: ClassVar[Sequence[str]] = ("verdict",)
+
+    @property
+    def accuracy(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Accuracy before and after", _ACCURACY)]:
+        """The accuracies and the loss."""
+        return [self.headed()]
 
     @property
     def verdict(self) -> LossVerdict:
@@ -128,23 +143,6 @@ class Forgetting(StoredComparison):
             )
         return checks
 
-    def tables(self) -> list[Table]:
-        """Return the loss, the worst relations, and the first forgotten facts."""
-        notes = [
-            self.caveat,
-            "The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss that"
-            " would be found to exceed the margin with 80% power.",
-        ]
-        loss = headed_cells(self, base=self.base, tuned=self.tuned)
-        tables = [Table("loss", "Accuracy before and after", [loss], notes)]
-        relations = [relation for relation in self.relations if relation.loss > 0]
-        if relations:
-            tables.append(row_table("worst_relations", "Where most was lost", relations, limit=_SHOWN_RELATIONS))
-        if self.forgotten:
-            forgotten = self.changed_facts[: self.forgotten]
-            tables.append(row_table("forgotten", "Right before, wrong now", forgotten, limit=SHOWN_FACTS))
-        return tables
-
     def summary(self) -> str:
         """Return the verdict with its loss, bounds and margin; if undecided, the number of facts that would decide."""
         verdict, (low, high) = self.verdict, self.bounds
@@ -164,10 +162,6 @@ class Forgetting(StoredComparison):
         if not needed:
             return f"{summary} Not decidable with fewer than ten million facts."
         return f"{summary} Facts needed for 80% power: {'; '.join(needed)}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return verdict, figures, relations, and changed facts, with stable keys; a loss is a share."""
-        return {"verdict": self.verdict.value, **StoredComparison.to_dict(self)}
 
 
 def forgetting_between(base: Stored, tuned: Stored, margin: float, *, shared: bool = False) -> Forgetting:

@@ -8,10 +8,10 @@ them. Sampling rule and learner affect the width of the interval, not its covera
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kgprobe.answers.store import FILE, read_rounds
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Table
+from kgprobe.base.tables import INTERNAL, Table, json_value
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate, group_rate, group_rates
 from kgprobe.beliefs.group_rates import Grouping
 from kgprobe.graph.client import Graph, Row
@@ -27,7 +27,7 @@ from kgprobe.graph.names import relation_names
 from kgprobe.graph.rows import column_by
 from kgprobe.graph.state import graph_state
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.frame import Frame, open_frame
 from kgprobe.running.learner import counted_answers
@@ -59,25 +59,26 @@ class GraphRates(Result):
         reason: details of that, in a sentence.
     """
 
-    run: Row
+    run: Annotated[Row, INTERNAL]
     predictors: Sequence[str]
     facts: int
     answers: int
     drawn: int
-    overall: GroupRate
-    groupings: Sequence[Grouping[GroupRate]]
+    overall: Annotated[GroupRate, INTERNAL]
+    groupings: Annotated[Sequence[Grouping[GroupRate]], INTERNAL]
     stopped: Stop | None = None
     reason: str | None = None
 
-    row = GroupRate
+    properties: ClassVar[Sequence[str]] = ("rates",)
 
     @property
     def model(self) -> str:
         """Name of the model, as people read it."""
         return model_name(self.run["model"])
 
-    def records(self) -> list[GroupRate]:
-        """Return all facts first, then the groups of each kind."""
+    @property
+    def rates(self) -> Annotated[Sequence[GroupRate], Listing()]:
+        """All facts first, then the groups of each kind."""
         return [self.overall, *chain.from_iterable(map(attrgetter("groups"), self.groupings))]
 
     def tables(self) -> list[Table]:
@@ -127,19 +128,8 @@ class GraphRates(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys."""
-        return {
-            "run": self.run["id"],
-            **{name: self.run[name] for name in ("model", "probe", "sampling")},
-            "predictors": list(self.predictors),
-            "facts": self.facts,
-            "answers": self.answers,
-            "drawn": self.drawn,
-            "year": self.year_source and asdict(self.year_source),
-            "stopped": self.stopped and self.stopped.value,
-            "reason": self.reason,
-            "notes": list(self.notes),
-            "rates": self.rows(),
-        }
+        about = {name: self.run[name] for name in ("model", "probe", "sampling")}
+        return {"run": self.run["id"], **about, "year": json_value(self.year_source), **Result.to_dict(self)}
 
 
 def _rows(name: str, groups: Sequence[GroupRate]) -> list[dict[str, Any]]:

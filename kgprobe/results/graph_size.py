@@ -3,19 +3,19 @@
 Table 1 of the parameterized-graph paper, whose *dead edges* are the facts of inactive relations; docs/guides/graph.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading
 from kgprobe.graph.client import Graph
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 
 
-@dataclass(frozen=True, slots=True)
-class SizeRow(ResultRow):
-    """Size of one graph.
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class GraphSize(Result):
+    """Size of a graph; one row.
 
     Attributes:
         entities: number of entities, including literals and types.
@@ -38,37 +38,19 @@ class SizeRow(ResultRow):
     density: Annotated[float | None, Heading("density", "{:.2g}".format)]
 
     @property
+    def numbers(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Size of the graph")]:
+        """The numbers, one row for each of them."""
+        return [{"of": name, "number": number} for name, number in self.headed().items()]
+
+    @property
     def facts(self) -> int:
         """Number of all facts."""
         return self.active_facts + self.inactive_facts
 
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class GraphSize(Result):
-    """Size of a graph; one row."""
-
-    size: SizeRow
-
-    row = SizeRow
-
-    def records(self) -> Sequence[SizeRow]:
-        """Return the row."""
-        return [self.size]
-
-    def tables(self) -> list[Table]:
-        """Return the numbers as a table with a row for each of them."""
-        (row,) = row_table("size", "Size of the graph", [self.size]).rows
-        return [Table("size", "Size of the graph", [{"of": name, "number": number} for name, number in row.items()])]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row, with stable keys."""
-        return self.size.to_dict()
-
     def summary(self) -> str:
         """Return the numbers of facts and relations that can be asked, in a sentence."""
-        size = self.size
-        relations = counted(size.active_relations, "relation")
-        return f"{size.active_facts:,} of {counted(size.facts, 'fact')} are of {relations} that can be asked."
+        relations = counted(self.active_relations, "relation")
+        return f"{self.active_facts:,} of {counted(self.facts, 'fact')} are of {relations} that can be asked."
 
 
 def read_graph_size(graph: Graph) -> GraphSize:
@@ -76,9 +58,8 @@ def read_graph_size(graph: Graph) -> GraphSize:
     counts = graph.read("explore/size")[0]
     linked, degrees = counts["linked"], counts.pop("degrees")
     facts = counts["active_facts"] + counts["inactive_facts"]
-    size = SizeRow(
+    return GraphSize(
         **counts,
         mean_degree=degrees / linked if linked else None,
         density=facts / (linked * (linked - 1)) if linked > 1 else None,
     )
-    return GraphSize(size=size)

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from kgprobe.base.intervals import Share
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import INTERNAL, Heading, ResultRow
 from kgprobe.judge.files import FILE, Judge
 from kgprobe.judge.labels import LabelledStatements
-from kgprobe.judge.quality import AnswerQuality, Quality, QualityComparison, rounded
+from kgprobe.judge.quality import Quality, QualityComparison, rounded
 from kgprobe.judge.training import LayerJudged, LearnedJudge, SplitQualities, evaluate_on
 from kgprobe.models.spec_forms import model_name
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.rendering.plots import HeatMap, Line, Plot, write_plots_page
-from kgprobe.results.result import Result, StoredComparison
+from kgprobe.results.result import Listing, Result, StoredResult
 from kgprobe.stats.proportions import share
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kgprobe.models.scoring.scorer import Scorer
 
 _WORDS = "words"
@@ -66,6 +64,27 @@ class QualityRow(ResultRow):
         return cls(layer, judge, statements, quality.count, quality.accuracy, *numbers)
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer(ResultRow):
+    """Quality of the predictions of one answer, by the judge or the words; see :class:`.AnswerQuality`."""
+
+    judge: Annotated[str, Heading("judge")]
+    answer: Annotated[str, Heading("answer")]
+    count: Annotated[int, Heading("statements")]
+    precision: Annotated[float | None, Heading("precision", rounded)]
+    recall: Annotated[float | None, Heading("recall", rounded)]
+    f1: Annotated[float | None, Heading("F1", rounded)]
+    auroc: Annotated[float | None, Heading("AUROC", rounded)]
+
+
+_CALIBRATION = (
+    "*held-out entities*: the subject and object of these statements are not in the training set. Tables below are of"
+    " {leading_statements} statements. *calibration error*: mean distance of confidence from the share of right"
+    " predictions."
+)
+_RELIABILITY = "Reliability: confidence and share of right predictions"
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class JudgeQuality(Result):
     """Quality of a judge on held-out statements; one row for each answer.
@@ -76,11 +95,21 @@ class JudgeQuality(Result):
             leading figure. None if there are none.
     """
 
-    judge: Judge
+    judge: Annotated[Judge, INTERNAL]
     every: QualityComparison
     apart: QualityComparison | None
 
-    columns: ClassVar[Sequence[str]] = ("judge", *AnswerQuality.columns())
+    properties: ClassVar[Sequence[str]] = ("layer", "kind", "warnings")
+
+    @property
+    def layer(self) -> int:
+        """Layer of the judge."""
+        return self.judge.layer
+
+    @property
+    def kind(self) -> str:
+        """Kind of the judge."""
+        return self.judge.classifier.kind
 
     @property
     def leading(self) -> QualityComparison:
@@ -100,53 +129,63 @@ class JudgeQuality(Result):
     @property
     def name(self) -> str:
         """Layer and kind of the judge."""
-        return f"layer {self.judge.layer}, {self.judge.classifier.kind}"
+        return f"layer {self.layer}, {self.kind}"
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return precision, recall, F1 and AUROC of each answer, for the judge and for the words' probabilities."""
-        rows = []
-        for name, quality in self._leading().items():
-            rows += [{"judge": name, **answer.to_dict()} for answer in quality.answers]
-        return rows
+    @property
+    def leading_statements(self) -> str:
+        """The leading statements, in a word or two."""
+        return "these" if self.apart else "all held-out"
 
-    def tables(self) -> list[Table]:
-        """Return tables of overall quality, quality by answer, confusion matrix and reliability."""
+    @property
+    def qualities(self) -> Annotated[Sequence[QualityRow], Listing("Accuracy", _CALIBRATION)]:
+        """Quality of the judge and of the words' probabilities, with held-out entities first."""
         parts = [("all held-out", self.every)]
         if self.apart is not None:
             parts.insert(0, ("held-out entities", self.apart))
-        overall = []
+        rows = []
         for statements, compared in parts:
-            overall.append(QualityRow.of(self.judge.layer, self.name, statements, compared.quality))
-            overall.append(QualityRow.of(None, _WORDS, statements, compared.baseline))
-        answers, confusion, reliability = [], [], []
+            rows.append(QualityRow.of(self.layer, self.name, statements, compared.quality))
+            rows.append(QualityRow.of(None, _WORDS, statements, compared.baseline))
+        return rows
+
+    @property
+    def answers(
+        self,
+    ) -> Annotated[
+        Sequence[JudgedAnswer],
+        Listing("By answer", where=lambda row: row.count > 0, groups_by="judge", main=True),
+    ]:
+        """Precision, recall, F1 and AUROC of each answer, for the judge and for the words' probabilities."""
+        rows = []
         for name, quality in self._leading().items():
-            for answer in quality.answers:
-                if answer.count:
-                    cells = answer.cells()
-                    answers.append({"judge": name, **cells})
+            rows += [JudgedAnswer(name, **asdict(answer)) for answer in quality.answers]
+        return rows
+
+    @property
+    def confusion(
+        self,
+    ) -> Annotated[Sequence[Mapping[str, Any]], Listing("Confusion matrix", groups_by="judge")]:
+        """Statements by the model's answer and the predicted one."""
+        rows = []
+        for name, quality in self._leading().items():
             for given, counts in quality.by_answer().items():
                 predicted = {f"predicted {answer}": count for answer, count in counts.items()}
-                confusion.append({"judge": name, "given": given, **predicted})
+                rows.append({"judge": name, "given": given, **predicted})
+        return rows
+
+    @property
+    def reliability(self) -> Annotated[Sequence[Mapping[str, Any]], Listing(_RELIABILITY, groups_by="judge")]:
+        """Share of right predictions by confidence."""
+        rows = []
+        for name, quality in self._leading().items():
             for bin_ in quality.reliability:
                 row = {"judge": name, "confidence": f"{bin_.low:.1f} to {bin_.high:.1f}", "statements": bin_.count}
-                row |= {"mean confidence": rounded(bin_.confidence), "right": rounded(bin_.right)}
-                reliability.append(row)
-        notes = [
-            "*held-out entities*: the subject and object of these statements are not in the training set. Tables below"
-            f" are of {'these' if self.apart else 'all held-out'} statements.",
-            "*calibration error*: mean distance of confidence from the share of right predictions.",
-        ]
-        title = "Reliability: confidence and share of right predictions"
-        return [
-            row_table("quality", "Accuracy", overall, notes),
-            Table("answers", "By answer", answers, groups_by="judge"),
-            Table("confusion", "Confusion matrix", confusion, groups_by="judge"),
-            Table("reliability", title, reliability, groups_by="judge"),
-        ]
+                rows.append(row | {"mean confidence": rounded(bin_.confidence), "right": rounded(bin_.right)})
+        return rows
 
     def summary(self) -> str:
         """Return warnings, the quality with held-out entities, and on all held-out statements, one on each line."""
-        lines = [*self.warnings()]
+        lines = [*self.warnings]
         if self.apart is None:
             lines.append("The subject or object of every held-out statement is in the training set.")
         else:
@@ -154,8 +193,9 @@ class JudgeQuality(Result):
         lines.append(self._describe("held-out statements", self.every))
         return "\n".join(lines)
 
+    @property
     def warnings(self) -> list[str]:
-        """Return warnings of a useless judge: one answer to everything, or no gain over the words' probabilities."""
+        """Warnings of a useless judge: one answer to everything, or no gain over the words' probabilities."""
         warnings = _one_answer(self.quality)
         gain = self.leading.gain
         if gain is not None and (gain.low is None or gain.low <= 0):
@@ -166,19 +206,9 @@ class JudgeQuality(Result):
             )
         return warnings
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys."""
-        return {
-            "layer": self.judge.layer,
-            "kind": self.judge.classifier.kind,
-            "summary": self.summary(),
-            "warnings": self.warnings(),
-            "apart": asdict(self.apart) if self.apart else None,
-            "every": asdict(self.every),
-        }
-
+    @property
     def plots(self) -> list[Plot | HeatMap]:
-        """Return plots of reliability, confusion matrix, and figures by answer, for the judge and the words."""
+        """Plots of reliability, confusion matrix, and figures by answer, for the judge and the words."""
         return quality_plots(self._leading())
 
     def page(self, path: str | Path) -> Path:
@@ -187,7 +217,7 @@ class JudgeQuality(Result):
         Raises:
             KgprobeError: it cannot be written.
         """
-        return _write_page(path, f"A judge of {self.judge.answers_of}, evaluated", self, self.plots(), self.judge)
+        return _write_page(path, f"A judge of {self.judge.answers_of}, evaluated", self, self.plots, self.judge)
 
     def _leading(self) -> dict[str, Quality]:
         return {self.name: self.quality, _WORDS: self.baseline}
@@ -224,26 +254,30 @@ class SubstituteRow(ResultRow):
     f1: Annotated[float, Heading("F1", rounded)]
 
 
+_MEANS = "Precision, recall and F1 are means over the answers that occur, on the test facts of each judge's labels."
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class JudgeComparison(StoredComparison):
+class JudgeComparison(StoredResult):
     """Several judges on the test facts of their labels; rows of the judges, then of the words' probabilities.
 
     Attributes:
         qualities: quality of each judge, in the given order.
     """
 
-    qualities: Sequence[JudgeQuality]
+    qualities: Annotated[Sequence[JudgeQuality], INTERNAL]
 
-    row = SubstituteRow
     file: ClassVar[str] = "judges"
+    properties: ClassVar[Sequence[str]] = ("judges",)
 
     @property
     def title(self) -> str:
         """Title of the page."""
         return f"{counted(len(self.qualities), 'judge')} on test facts"
 
-    def records(self) -> list[SubstituteRow]:
-        """Return the quality of each judge, and of the words for each pair of models."""
+    @property
+    def judges(self) -> Annotated[Sequence[SubstituteRow], Listing("Judges", _MEANS)]:
+        """The quality of each judge, and of the words for each pair of models."""
         judges = [_substitute_row(own, own.judge.classifier.kind, own.every.quality) for own in self.qualities]
         words: dict[tuple[str, str, int], SubstituteRow] = {}
         for own in self.qualities:
@@ -252,25 +286,10 @@ class JudgeComparison(StoredComparison):
             words.setdefault((row.answers_of, row.substitute, row.count), row)
         return [*judges, *words.values()]
 
-    def tables(self) -> list[Table]:
-        """Return one table of all judges."""
-        note = (
-            "Precision, recall and F1 are means over the answers that occur, on the test facts of each judge's labels."
-        )
-        return [row_table("substitutes", "Judges", self.records(), [note])]
-
     def summary(self) -> str:
         """Return the best judge in a sentence."""
-        best = max((row for row in self.records() if row.classifier != _WORDS), key=attrgetter("f1"))
+        best = max((row for row in self.judges if row.classifier != _WORDS), key=attrgetter("f1"))
         return f"The best F1, {best.f1:.3f}: {best.classifier} judge on states of {best.substitute}."
-
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the rows."""
-        return {"judges": self.to_frame()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rows."""
-        return {"summary": self.summary(), "judges": self.rows()}
 
 
 def _substitute_row(own: JudgeQuality, classifier: str, quality: Quality) -> SubstituteRow:
@@ -295,38 +314,50 @@ class TrainedJudge(Result):
         aside: quality on the test set; None without a test set.
     """
 
-    learned: LearnedJudge
-    folder: Path
+    learned: Annotated[LearnedJudge, INTERNAL]
+    folder: Annotated[Path, INTERNAL]
     aside: JudgeQuality | None
 
-    row = QualityRow
+    properties: ClassVar[Sequence[str]] = ("warnings", "qualities")
 
     @property
     def judge(self) -> Judge:
         """The judge."""
         return self.learned.judge
 
-    def records(self) -> list[QualityRow]:
-        """Return the quality of each layer's linear probe, for each split."""
+    @property
+    def layers(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Linear probes of the layers", "{origin}")]:
+        """Accuracy and AUROC of each layer's linear probe, and of the words' probabilities, by split."""
+        rows = []
+        for layer in self.learned.trained.layers:
+            read = "yes" if layer.layer == self.judge.layer else ""
+            rows.append({"layer": str(layer.layer), **_split_cells(layer), "read": read})
+        rows.append({"layer": _WORDS, **_split_cells(self.learned.baseline), "read": ""})
+        if self.learned.encoded is not None:
+            rows.append({"layer": _ENCODED, **_split_cells(self.learned.encoded), "read": ""})
+        return rows
+
+    @property
+    def kinds(self) -> Annotated[Sequence[QualityRow], Listing("At layer {judge.layer}", groups_by="judge")]:
+        """Quality of both kinds of judges at the best layer, for each split."""
+        rows = []
+        for kind in self.learned.trained.kinds:
+            for split, quality in kind.by_split().items():
+                rows.append(QualityRow.of(self.judge.layer, kind.kind, split, quality))
+        return rows
+
+    @property
+    def qualities(self) -> Annotated[Sequence[QualityRow], Listing(main=True)]:
+        """Quality of each layer's linear probe, for each split."""
         rows = []
         for layer in self.learned.trained.layers:
             for split, quality in layer.by_split().items():
                 rows.append(QualityRow.of(layer.layer, "linear", split, quality))
         return rows
 
-    def tables(self) -> list[Table]:
-        """Return tables of each layer's linear probe, of both kinds at the best layer, and of the test set."""
-        layers = []
-        for layer in self.learned.trained.layers:
-            read = "yes" if layer.layer == self.judge.layer else ""
-            layers.append({"layer": str(layer.layer), **_split_cells(layer), "read": read})
-        layers.append({"layer": _WORDS, **_split_cells(self.learned.baseline), "read": ""})
-        if self.learned.encoded is not None:
-            layers.append({"layer": _ENCODED, **_split_cells(self.learned.encoded), "read": ""})
-        kinds = []
-        for kind in self.learned.trained.kinds:
-            for split, quality in kind.by_split().items():
-                kinds.append(QualityRow.of(self.judge.layer, kind.kind, split, quality).cells())
+    @property
+    def origin(self) -> str:
+        """The statements, and the virtual tokens if there are some."""
         splits = self.learned.splits
         notes = [
             f"Accuracy; {_MEANINGS} Last row: the words' probabilities at the last token.",
@@ -344,21 +375,18 @@ class TrainedJudge(Result):
                 f" words' probabilities are those behind the instruction, except in the row “{_ENCODED}”: the prompt"
                 " encoder without a judge. It was learned from the statements of the folds."
             )
-        return [
-            Table("layers", "Linear probes of the layers", layers, notes),
-            Table("kinds", f"At layer {self.judge.layer}", kinds, groups_by="judge"),
-            *(self.aside.tables() if self.aside else []),
-        ]
+        return " ".join(notes)
 
     def summary(self) -> str:
         """Return warnings, quality, kind and layer of the judge, and its file."""
         what = f"A {self.judge.classifier.kind} judge of layer {self.judge.layer}, stored in {self.folder / FILE}."
-        return "\n".join([self.aside.summary(), what] if self.aside else [*self.warnings(), what])
+        return "\n".join([self.aside.summary(), what] if self.aside else [*self.warnings, what])
 
+    @property
     def warnings(self) -> list[str]:
-        """Return warnings of a useless judge: on the test set, or on the folds without one."""
+        """Warnings of a useless judge: on the test set, or on the folds without one."""
         if self.aside:
-            return self.aside.warnings()
+            return self.aside.warnings
         folds = {kind.kind: kind.folds for kind in self.learned.trained.kinds}
         return _one_answer(folds[self.judge.classifier.kind])
 
@@ -370,34 +398,33 @@ class TrainedJudge(Result):
         """
         plots = [
             *layer_plots(self.learned.trained.layers, self.learned.baseline),
-            *(self.aside.plots() if self.aside else []),
+            *(self.aside.plots if self.aside else []),
         ]
         return _write_page(path, f"A judge of {self.judge.answers_of}", self, plots, self.judge)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys."""
-        return {
-            "judge": str(self.folder / FILE),
-            "digest": self.judge.digest(),
-            "layer": self.judge.layer,
-            "kind": self.judge.classifier.kind,
-            "warnings": self.warnings(),
-            "training": self.judge.training,
-            "aside": self.aside.to_dict() if self.aside else None,
-        }
+        """Return the judge's origin and training, warnings and quality, with stable keys."""
+        return {**_described(self.judge, self.folder), **Result.to_dict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSetting(ResultRow):
+    """A setting of a judge."""
+
+    setting: Annotated[str, Heading("setting")]
+    value: Annotated[Any, Heading("value", str, none="None")]
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class JudgeSettings(Result):
     """A stored judge with its origin; one row for each setting."""
 
-    judge: Judge
-    folder: Path
+    judge: Annotated[Judge, INTERNAL]
+    folder: Annotated[Path, INTERNAL]
 
-    columns: ClassVar[Sequence[str]] = ("setting", "value")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return classifier, layer, models and labels, and the options of the training."""
+    @property
+    def settings(self) -> Annotated[Sequence[JudgeSetting], Listing("Judge")]:
+        """The classifier, layer, models and labels, and the options of the training."""
         judge, training = self.judge, self.judge.training
         settings = {
             "classifier": judge.classifier.kind,
@@ -409,12 +436,7 @@ class JudgeSettings(Result):
             "seed": training.get("seed"),
             **training.get("options", {}),
         }
-        return [{"setting": name, "value": value} for name, value in settings.items()]
-
-    def tables(self) -> list[Table]:
-        """Return one table of the settings."""
-        rows = [{"setting": row["setting"], "value": str(row["value"])} for row in self.rows()]
-        return [Table("settings", "Judge", rows)]
+        return [JudgeSetting(name, value) for name, value in settings.items()]
 
     def summary(self) -> str:
         """Return kind, layer and models of the judge, and its file."""
@@ -426,16 +448,20 @@ class JudgeSettings(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the judge's origin and training, with stable keys."""
-        judge = self.judge
-        return {
-            "judge": str(self.folder / FILE),
-            "digest": judge.digest(),
-            "layer": judge.layer,
-            "kind": judge.classifier.kind,
-            "reader": judge.reader,
-            "answers_of": judge.answers_of,
-            "training": judge.training,
-        }
+        return {**_described(self.judge, self.folder), **Result.to_dict(self)}
+
+
+def _described(judge: Judge, folder: Path) -> dict[str, Any]:
+    """Return the origin and training of a judge, for programs."""
+    return {
+        "judge": str(folder / FILE),
+        "digest": judge.digest(),
+        "layer": judge.layer,
+        "kind": judge.classifier.kind,
+        "reader": judge.reader,
+        "answers_of": judge.answers_of,
+        "training": judge.training,
+    }
 
 
 def _write_page(path: str | Path, title: str, result: Result, plots: Sequence[Plot | HeatMap], judge: Judge) -> Path:

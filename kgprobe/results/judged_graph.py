@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -43,7 +43,7 @@ from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, rea
 from kgprobe.judge.labels import TrueFalseLabels, read_labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.measurement import Measurement
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.running.judged_shards import JudgedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
 
@@ -101,8 +101,6 @@ class JudgedGraph(Result):
     correction: Correction | None
     names: Mapping[str, str] = field(default_factory=dict)
 
-    row = GroupFigure
-
     def corrected_by(self, labels: Measurement) -> "JudgedGraph":
         """Return the figures corrected by other labels than the judge's own.
 
@@ -147,8 +145,9 @@ class JudgedGraph(Result):
         types = group.name.split(f" {ARROW} ")
         return f" {ARROW} ".join(self.names.get(type_, type_) for type_ in types)
 
-    def records(self) -> list[GroupFigure]:
-        """Return the judge's figure of each group and metric, and its corrected estimate if there is one."""
+    @property
+    def group_figures(self) -> Annotated[Sequence[GroupFigure], Listing()]:
+        """The judge's figure of each group and metric, and its corrected estimate if there is one."""
         return list(chain.from_iterable(map(self.figures, self.graph.groups)))
 
     def tables(self) -> list[Table]:
@@ -391,15 +390,10 @@ class JudgingProgress(Result):
     shards: JudgedShards
     judged: JudgedGraph | None = None
 
-    row = GroupFigure
-
-    def records(self) -> list[GroupFigure]:
-        """Return the figures."""
-        return self.judged.records() if self.judged else []
-
-    def tables(self) -> list[Table]:
-        """Return the tables of the figures."""
-        return self.judged.tables() if self.judged else []
+    @property
+    def group_figures(self) -> Annotated[Sequence[GroupFigure], Listing()]:
+        """The figures of each group and metric; none until all facts are judged."""
+        return self.judged.group_figures if self.judged else []
 
     def progress(self) -> str:
         """Return the number of judged facts."""

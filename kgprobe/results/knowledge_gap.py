@@ -6,14 +6,13 @@ answers (questions). docs/methods/comparison.md.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Annotated, ClassVar
 
 import numpy as np
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.intervals import Share
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.answers import (
     Stored,
@@ -25,7 +24,7 @@ from kgprobe.results.answers import (
     shortened,
 )
 from kgprobe.results.rendering.plots import HeatMap
-from kgprobe.results.result import SHOWN_FACTS, StoredComparison
+from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.proportions import share
@@ -71,8 +70,14 @@ class UnsaidFact(ResultRow):
     said: Annotated[str | None, Heading("said")]
 
 
+_GUESSED = (
+    "{caveat} Chance level: {guessed_stored:.0%} by {stored_by} and {guessed_said:.0%} by {said_by}. Facts known by"
+    " chance and then missed count, too."
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class KnowledgeGap(StoredComparison):
+class KnowledgeGap(StoredResult):
     """Facts that a model knows by one probe and misses by another; one row for all facts, then one for each relation.
 
     Attributes:
@@ -91,34 +96,20 @@ class KnowledgeGap(StoredComparison):
     guessed_said: float
     overall: GroupGap
     relations: Sequence[GroupGap]
-    unsaid_facts: Sequence[UnsaidFact]
+    unsaid_facts: Annotated[Sequence[UnsaidFact], Listing("Missed by {said_by}", show=SHOWN_FACTS)]
     caveat: str
 
-    row = GroupGap
     file: ClassVar[str] = "gap"
-    files = MappingProxyType({"unsaid_facts": UnsaidFact})
 
     @property
     def title(self) -> str:
         """Title of the page."""
         return f"{self.model}: known by {self.stored_by}, missed by {self.said_by}"
 
-    def records(self) -> list[GroupGap]:
-        """Return all facts (relation None), then each relation, the largest gap first."""
+    @property
+    def groups(self) -> Annotated[Sequence[GroupGap], Listing("{model}: known by {stored_by}", _GUESSED)]:
+        """All facts (relation None), then each relation, the largest gap first."""
         return [self.overall, *self.relations]
-
-    def tables(self) -> list[Table]:
-        """Return the gap for all facts and by relation, and the first facts in it."""
-        guessed = (
-            f"Chance level: {self.guessed_stored:.0%} by {self.stored_by} and {self.guessed_said:.0%} by"
-            f" {self.said_by}. Facts known by chance and then missed count, too."
-        )
-        title, notes = f"{self.model}: known by {self.stored_by}", [self.caveat, guessed]
-        tables = [row_table("gap", title, self.records(), notes, stored_by=self.stored_by, said_by=self.said_by)]
-        if self.unsaid_facts:
-            unsaid = self.unsaid_facts
-            tables.append(row_table("unsaid", f"Missed by {self.said_by}", unsaid, limit=SHOWN_FACTS))
-        return tables
 
     def summary(self) -> str:
         """Return the share of the known facts that are missed, in a sentence."""
@@ -130,8 +121,9 @@ class KnowledgeGap(StoredComparison):
             f" {self.said_by}."
         )
 
+    @property
     def plots(self) -> list[HeatMap]:
-        """Return a heat map of both shares by relation."""
+        """A heat map of both shares by relation."""
         names = [relation.name for relation in self.relations]
         shares = [[relation.stored.value, relation.said.value] for relation in self.relations]
         probes = [self.stored_by, self.said_by]

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 from kgprobe.base.intervals import Percent
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.results.samples import FactIds
 
 
@@ -42,18 +42,14 @@ class KnownPath(Result):
     one: str
     other: str
     most_facts: int
-    facts: Sequence[PathRow]
+    facts: Annotated[Sequence[PathRow], Listing("")]
 
-    row, listed, key = PathRow, "facts", "path"
+    properties: ClassVar[Sequence[str]] = ("known",)
 
     @property
     def known(self) -> float | None:
         """Probability that the model knows the least known fact; None without a path."""
         return min((fact.known for fact in self.facts), default=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys."""
-        return {**Result.to_dict(self), "known": self.known}
 
     def summary(self) -> str:
         """Return the number of facts and the least known of them."""

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from kgprobe.base.files import home
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
-from kgprobe.results.result import Result
+from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.results.result import Listing, Result
 
 INDEX = "index.html"
 
@@ -79,24 +79,12 @@ class ListedResult(ResultRow):
     asked: int | None = None
     parts: Sequence[str] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the values by column; JSON-compatible."""
-        page = None if self.page is None else str(self.page)
-        changed = self.changed.isoformat(timespec="seconds")
-        return {**ResultRow.to_dict(self), "changed": changed, "folder": str(self.folder), "page": page}
-
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class ResultList(Result):
     """All results on this machine, the most recent first."""
 
-    results: Sequence[ListedResult]
-
-    row, listed = ListedResult, "results"
-
-    def tables(self) -> list[Table]:
-        """Return kind, name, age, size, model, graph and headline of each result."""
-        return [row_table("results", f"Results in {home()}", self.results)] if self.results else []
+    results: Annotated[Sequence[ListedResult], Listing(lambda _: f"Results in {home()}")]
 
     def summary(self) -> str:
         """Return the number of results."""

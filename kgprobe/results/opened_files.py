@@ -19,11 +19,11 @@ class OpenedFiles(Result):
     """A stored comparison, study or report; one row for each row of its main table.
 
     Attributes:
-        file: name of its JSON and of its page, without ending.
+        stem: name of its JSON and of its page, without ending.
     """
 
     folder: Path
-    file: str
+    stem: str
     content: Mapping[str, Any]
 
     @property
@@ -36,16 +36,18 @@ class OpenedFiles(Result):
         """Name of its folder."""
         return self.folder.name
 
-    def rows(self) -> list[dict[str, Any]]:
+    def records(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows of the main table; none if it has no table."""
-        return next(([dict(row) for row in rows] for rows in self._lists().values()), [])
+        return next(iter(self._lists().values()), [])
 
     def tables(self) -> list[Table]:
         """Return the tables of the JSON, with their first rows."""
         tables = []
         for name, rows in self._lists().items():
             shown = [_cells(row) for row in rows[:SHOWN_FACTS]]
-            tables.append(Table(name, name.replace("_", " ").capitalize(), shown, more_note(len(rows), shown)))
+            tables.append(
+                Table(name, name.replace("_", " ").capitalize(), shown, more_note(len(rows), shown), detail=True)
+            )
         return tables
 
     def summary(self) -> str:
@@ -75,7 +77,7 @@ class OpenedFiles(Result):
         Raises:
             KgprobeError: the page was deleted.
         """
-        path = self.folder / f"{self.file}.html"
+        path = self.folder / f"{self.stem}.html"
         if not path.exists():
             raise KgprobeError(f"{path} does not exist. Repeat the command that made the result to write it again.")
         return path
@@ -83,8 +85,8 @@ class OpenedFiles(Result):
     def _lists(self) -> dict[str, Sequence[Mapping[str, Any]]]:
         """Return the lists of rows in the JSON, by name; those of its further tables last."""
         further = self.content.get("tables")
-        named = {**self.content, **(further if isinstance(further, Mapping) else {})}
-        return {name: rows for name, rows in named.items() if _has_rows(rows)}
+        content = {**self.content, **(further if isinstance(further, Mapping) else {})}
+        return {name: rows for name, rows in content.items() if _has_rows(rows)}
 
 
 def _has_rows(value: object) -> bool:
@@ -108,4 +110,4 @@ def read_files(folder: Path, file: str) -> OpenedFiles:
     except FileNotFoundError as error:
         raise KgprobeError(f"{path} does not exist. Repeat the command that made it to write it again.") from error
     notes = content.get("notes", ())
-    return OpenedFiles(folder=folder, file=file, content=content, notes=notes if isinstance(notes, list) else ())
+    return OpenedFiles(folder=folder, stem=file, content=content, notes=notes if isinstance(notes, list) else ())

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.base.intervals import Percent
-from kgprobe.base.tables import Heading, ResultRow, Table, row_dicts, row_table
+from kgprobe.base.tables import Heading, ResultRow, json_value
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.answers import Stored, prompt_group, settings_of
+from kgprobe.results.result import Listing, Result
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -132,8 +133,16 @@ class RankedRelation(ResultRow):
     accuracy: float
 
 
-@dataclass(frozen=True, slots=True)
-class OverRelations:
+_WEIGHT_ONE = "Each relation has weight one. Deviation: sample standard deviation over relations.{about_prompts}"
+_SUBSUMPTION = (
+    "Mean over relations of the share of the facts known by the row's model that the column's model knows, too;"
+    " relations of which the row's model knows none are left out."
+)
+_FAMILIES = "Mean Pearson correlation of pairs of different models; within a family on the diagonal."
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class OverRelations(Result):
     """Models over relations.
 
     Attributes:
@@ -146,85 +155,69 @@ class OverRelations:
         results: labels of the results.
     """
 
-    models: Sequence[ModelSpread]
-    ranked: Sequence[RankedRelation]
+    models: Annotated[Sequence[ModelSpread], Listing()]
+    ranked: Annotated[Sequence[RankedRelation], Listing()]
     families: Sequence[str]
     family_correlation: Floats
     subsumption: Floats
     results: Sequence[str]
 
-    def tables(self) -> list[Table]:
-        """Return models, best and worst relations, subsumption over relations, and families if there are several."""
-        note = "Each relation has weight one. Deviation: sample standard deviation over relations."
-        title = "Mean accuracy over relations"
-        spread = row_table("spread", title, self.models, [note])
+    @property
+    def about_prompts(self) -> str:
+        """A sentence on averaged results; empty if none are."""
         if all(model.prompts == 1 for model in self.models):
-            rows = [{name: cell for name, cell in row.items() if name not in _OF_PROMPTS} for row in spread.rows]
-        else:
-            rows = list(map(dict, spread.rows))
-            note += " Results that differ in the number of the sentence only are averaged: lowest to highest."
-        tables = [replace(spread, rows=rows, notes=[note])]
-        if self.ranked:
-            tables.append(Table("extremes", "Best and worst relations of each model", list(self._ranked_rows())))
-        about = (
-            "Mean over relations of the share of the facts known by the row's model that the column's model knows, too;"
-            " relations of which the row's model knows none are left out."
-        )
-        title, models = "Subsumption over relations", [{"model": name} for name in self.results]
-        tables.append(
-            matrix_table("subsumption_over_relations", title, models, self.results, self.subsumption, Percent, [about])
-        )
-        if not np.isnan(self.family_correlation).all():
-            title = "Correlation of accuracies over relations, by family"
-            note = "Mean Pearson correlation of pairs of different models; within a family on the diagonal."
-            families = [{"family": name} for name in self.families]
-            tables.append(
-                matrix_table("families", title, families, self.families, self.family_correlation, float, [note])
-            )
-        return tables
+            return ""
+        return " Results that differ in the number of the sentence only are averaged: lowest to highest."
 
-    def _ranked_rows(self) -> Iterator[dict[str, Any]]:
+    @property
+    def spread(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Mean accuracy over relations", _WEIGHT_ONE)]:
+        """The models, with the columns of prompts if results are averaged."""
+        left_out = () if self.about_prompts else _OF_PROMPTS
+        rows = [model.cells() for model in self.models]
+        return [dict(filter(lambda cell: cell[0] not in left_out, row.items())) for row in rows]
+
+    @property
+    def extremes(
+        self,
+    ) -> Annotated[Sequence[Mapping[str, Any]], Listing("Best and worst relations of each model", detail=True)]:
+        """The best and the worst relations, with a column for each model."""
         cells: defaultdict[int, dict[str, str]] = defaultdict(dict)
         for relation in self.ranked:
             cells[relation.rank][relation.label] = f"{relation.name} {relation.accuracy:.0%}"
         labels = [model.label for model in self.models]
-        for rank in sorted(cells):
-            yield {"rank": rank, **{label: cells[rank].get(label) for label in labels}}
+        return [{"rank": rank, **{label: cells[rank].get(label) for label in labels}} for rank in sorted(cells)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys; missing values are null."""
-        return {
-            "models": row_dicts(self.models),
-            "ranked": row_dicts(self.ranked),
-            "families": list(self.families),
-            "family_correlation": without_nan(self.family_correlation),
-            "subsumption": without_nan(self.subsumption),
-        }
+    @property
+    def mean_subsumption(
+        self,
+    ) -> Annotated[
+        Sequence[Mapping[str, Any]], Listing("Subsumption over relations", _SUBSUMPTION, detail=True, shaded=True)
+    ]:
+        """Subsumption, with a row and a column for each model."""
+        return matrix_rows([{"model": name} for name in self.results], self.results, self.subsumption, Percent)
+
+    @property
+    def correlation_by_family(
+        self,
+    ) -> Annotated[
+        Sequence[Mapping[str, Any]],
+        Listing("Correlation of accuracies over relations, by family", _FAMILIES, detail=True, shaded=True),
+    ]:
+        """Correlations, with a row and a column for each family; none without pairs of models."""
+        if np.isnan(self.family_correlation).all():
+            return []
+        return matrix_rows([{"family": name} for name in self.families], self.families, self.family_correlation, float)
 
 
-def without_nan(values: Floats) -> list[list[float | None]]:
-    """Return rows of numbers, with None in place of NaN."""
-    numbers = values.astype(object)
-    numbers[np.isnan(values)] = None
-    listed: list[list[float | None]] = numbers.tolist()
-    return listed
-
-
-def matrix_table(
-    key: str,
-    title: str,
-    leads: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-    values: Floats,
-    cell: Callable[[float], object],
-    notes: Sequence[str] = (),
-) -> Table:
-    """Return a table of numbers with a column for each name; ``leads`` are the first cells of its rows."""
+def matrix_rows(
+    leads: Sequence[Mapping[str, Any]], names: Sequence[str], values: Floats, cell: Callable[[float], object]
+) -> list[dict[str, Any]]:
+    """Return rows of numbers with a column for each name, NaN as None; ``leads`` are the first cells of the rows."""
     rows = []
-    for lead, numbers in zip(leads, without_nan(values), strict=True):
+    for lead, numbers in zip(leads, json_value(values), strict=True):
         cells = [None if number is None else cell(number) for number in numbers]
         rows.append({**lead, **dict(zip(names, cells, strict=True))})
-    return Table(key, title, rows, notes)
+    return rows
 
 
 def over_relations(
@@ -254,12 +247,12 @@ def over_relations(
         ranked += _extremes(group.label, relations, values)
     families = list(dict.fromkeys(group.family for group in groups))
     return OverRelations(
-        sorted(models, key=lambda model: -model.mean),
-        ranked,
-        families,
-        _family_correlation(groups, families, by_group),
-        mean_subsumption(known, relation_of, len(relations)),
-        labels,
+        models=sorted(models, key=lambda model: -model.mean),
+        ranked=ranked,
+        families=families,
+        family_correlation=_family_correlation(groups, families, by_group),
+        subsumption=mean_subsumption(known, relation_of, len(relations)),
+        results=labels,
     )
 
 

@@ -19,7 +19,7 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import read_json
 from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_frame
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.group_rates import group_of
 from kgprobe.beliefs.register import caveat_of
 from kgprobe.graph.reversal import asked_by
@@ -28,8 +28,7 @@ from kgprobe.models.spec_forms import model_names
 from kgprobe.probes.questions.options import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.results.answers import RESULTS
-from kgprobe.results.rendering.page import Section, settings_section, table_section, write_page
-from kgprobe.results.result import StoredComparison
+from kgprobe.results.result import Listing, StoredResult
 from kgprobe.running.measurement import graph_of_measurement, read_measurement
 from kgprobe.running.settings import CONFIG
 from kgprobe.running.shared_facts import AnsweredFacts, answered_facts
@@ -85,7 +84,7 @@ def rate_cell(group: str, name: str, column: str, result: str | None, facts: pd.
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class RateTable(StoredComparison):
+class RateTable(StoredResult):
     """Rates of groups or models; one row for each of them and column.
 
     Attributes:
@@ -98,12 +97,11 @@ class RateTable(StoredComparison):
     """
 
     by: str
-    cells: Sequence[RateCell]
+    cells: Annotated[Sequence[RateCell], Listing()]
     sizes: Mapping[str, int] = field(default_factory=dict)
     shared: bool
     remarks: Sequence[str] = ()
 
-    row, listed = RateCell, "cells"
     file: ClassVar[str] = "rates"
 
     @property
@@ -111,14 +109,25 @@ class RateTable(StoredComparison):
         """Title of the page."""
         return f"Rates by {self.by}"
 
-    def tables(self) -> list[Table]:
-        """Return the win rates and the zero-sense rates; of models, each with the mean over a complete row."""
+    @property
+    def rates_of(self) -> str:
+        """The facts that the rates are of, and what the tables leave out."""
         facts = "the facts that all results have answered" if self.shared else "each result's own facts"
-        notes = [f"Shares of {facts}, with 95% intervals; —: no facts.", *self.remarks]
-        return [
-            Table("win_rates", f"Win rate by {self.by}", self._rows("win_rate"), notes),
-            Table("zero_sense_rates", f"Zero-sense rate by {self.by}", self._rows("zero_sense_rate"), notes),
-        ]
+        return " ".join([f"Shares of {facts}, with 95% intervals; —: no facts.", *self.remarks])
+
+    @property
+    def win_rates(
+        self,
+    ) -> Annotated[Sequence[Mapping[str, Any]], Listing("Win rate by {by}", "{rates_of}", shaded=True)]:
+        """The win rates; of models, each with the mean over a complete row."""
+        return self._rows("win_rate")
+
+    @property
+    def zero_sense_rates(
+        self,
+    ) -> Annotated[Sequence[Mapping[str, Any]], Listing("Zero-sense rate by {by}", "{rates_of}", shaded=True)]:
+        """The zero-sense rates; of models, each with the mean over a complete row."""
+        return self._rows("zero_sense_rate")
 
     def _rows(self, rate: str) -> list[dict[str, Any]]:
         """Return one row for each group."""
@@ -139,37 +148,11 @@ class RateTable(StoredComparison):
             if not self.sizes:
                 return f"No asked fact belongs to a group by {self.by}."
             return f"{counted(len(self.sizes), 'group')} by {self.by}, of {counted(columns, 'result')}."
-        rows = [row for row in self._rows("win_rate") if row["average"] is not None]
+        rows = [row for row in self.win_rates if row["average"] is not None]
         if not rows:
             return "No model has a result in every column."
         best = max(rows, key=lambda row: row["average"].value)
         return f"{best[self.by]} has the highest average win rate, {best['average']} over {counted(columns, 'column')}."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cells and the tables, with stable keys."""
-        tables = {table.key: table.to_dict() for table in self.tables()}
-        about = {"summary": self.summary(), "by": self.by, "shared": self.shared, "notes": list(self.notes)}
-        return {**about, "cells": self.rows(), "tables": tables}
-
-    def frames(self) -> dict[str, pd.DataFrame]:
-        """Return the cells, and both tables, as CSV files by name."""
-        tables = {table.key: table.to_frame() for table in self.tables()}
-        return {"rates": row_frame(self.cells, RateCell), **tables}
-
-    def page(self) -> Path:
-        """Write a page of both tables, everything as JSON, and CSV files; return the page's path.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        self.write_files()
-        columns = list(dict.fromkeys(cell.column for cell in self.cells))
-        shaded = [*columns, "average"] if self.by == MODEL else columns
-        sections = [table_section(table, shaded) for table in self.tables()]
-        paragraphs = Section("text", "In words", {"paragraphs": [self.summary(), *self.notes]})
-        return write_page(
-            self.folder / f"{self.file}.html", self.title, [], [paragraphs, *sections, settings_section(self.config)]
-        )
 
 
 def _average(shares: Sequence[Share | None]) -> Percent | None:

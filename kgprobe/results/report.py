@@ -32,7 +32,8 @@ from kgprobe.results.finding_page import (
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
-from kgprobe.results.rendering.page import Section, table_section, tables_html, write_page
+from kgprobe.results.rendering.page import Section, table_section, write_page
+from kgprobe.results.result import Result
 from kgprobe.running.settings import digest_of
 from kgprobe.running.shared_facts import labels_of
 
@@ -52,8 +53,6 @@ _OPEN_TABLES = 1
 _SUSPECTS = 25
 # Maximum length of a folder's name, in characters.
 _LONGEST = 60
-# Tables on directions.
-_OF_DIRECTIONS = ("directions", "forwards_alone", "backwards_alone")
 # Headings of the columns of suspects.
 _SUSPECT = {
     "subject": "subject",
@@ -67,8 +66,8 @@ _SUSPECT = {
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Report:
-    """Several results on one page; prints as its first sentences.
+class Report(Result):
+    """Several results on one page; its rows are the asked facts of each.
 
     Attributes:
         title, lead: title, and the answer in a few sentences.
@@ -79,7 +78,7 @@ class Report:
         folder: target of :meth:`page`.
     """
 
-    title: str
+    title: str = ""
     lead: Sequence[str]
     sections: Sequence[Section]
     findings: Sequence[Finding]
@@ -92,12 +91,19 @@ class Report:
         """Return the answer in a few sentences."""
         return "\n".join([self.title, *self.lead])
 
-    def __repr__(self) -> str:
-        return self.summary()
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns of the facts."""
+        return list(self.facts_frame().columns)
 
-    def _repr_html_(self) -> str:
-        tables = [section.values["table"] for section in self.sections if section.kind == "table"]
-        return tables_html(self.summary(), tables)
+    def records(self) -> list[dict[str, Any]]:
+        """Return the asked facts of every result."""
+        records: list[Any] = self.facts_frame().to_dict("records")
+        return records
+
+    def tables(self) -> list[Table]:
+        """Return the tables of the sections."""
+        return [section.values["table"] for section in self.sections if section.kind == "table"]
 
     def facts_frame(self) -> "pd.DataFrame":
         """Return every asked fact of every result, with its answers, belief and latest question."""
@@ -302,8 +308,9 @@ class _Draft:
                     pair = compare_results([first, second], seed)
                 except KgprobeError:
                     continue
-                self.sections += [table_section(table) for table in pair.tables() if table.key in _OF_DIRECTIONS]
-                directions.append(pair.to_dict()["directions"])
+                if pair.directions is not None:
+                    self.sections += map(table_section, pair.directions.tables())
+                    directions.append(pair.directions.to_dict())
         self.extra["directions"] = directions
 
     def _add_suspects(self, asked: Sequence[Stored]) -> None:

@@ -1,17 +1,28 @@
 """Base of all results: rows for programs, tables for people, a summary, files."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
-from operator import attrgetter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cache, partial
+from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
 
 import msgspec
 
 from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.sanitize import counted, spreadsheet_cell
-from kgprobe.base.tables import ResultRow, Table, flat_fields, row_dicts, row_frame, row_table
+from kgprobe.base.tables import (
+    INTERNAL,
+    ResultRow,
+    Table,
+    field_columns,
+    field_hints,
+    flat_fields,
+    flat_row,
+    headed_cells,
+    json_value,
+    more_note,
+)
 from kgprobe.graph.rows import Rows
 from kgprobe.running.settings import digest_of
 
@@ -19,55 +30,155 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgprobe.results.rendering.checks import Check
-    from kgprobe.results.rendering.plots import HeatMap
+    from kgprobe.results.rendering.plots import CategoryPlot, HeatMap, Plot
 
 # Facts in a list that people read; programs get all of them.
 SHOWN_FACTS = 10
 
+Text: TypeAlias = str | Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table of the rows of a :class:`Result`: part of the annotation of the field, or property, that has the rows.
+
+    Texts may name attributes of the result in braces, such as ``{base}`` or ``{margin:.0%}``, also in the headings of
+    the rows; or they are functions of the result.
+
+    Attributes:
+        title: heading of the table; None for rows that only programs read.
+        note: text below it.
+        where: condition for its rows; None takes all.
+        show: maximum number of rows; a note gives the total.
+        by: function of the result and a row that returns the title of the row's own table; rows with one title follow
+            each other.
+        groups_by, detail, shaded: as of a :class:`~kgprobe.base.tables.Table`.
+        optional: leave out columns without a value.
+        main: True for the rows of the result itself; by default, those of the first field.
+        last: True for the last table of the result.
+    """
+
+    title: Text | None = None
+    note: Text = ""
+    _: KW_ONLY
+    where: Callable[[Any], bool] | None = None
+    show: int | None = None
+    by: Callable[[Any, Any], str] | None = None
+    groups_by: str | None = None
+    detail: bool = False
+    shaded: bool = False
+    optional: bool = False
+    main: bool = False
+    last: bool = False
+
+    def tables(self, result: "Result", name: str) -> list[Table]:
+        """Return the rows of a field as a table, or as one for each title; none without rows."""
+        if self.title is None:
+            return []
+        rows = [row for row in result.rows_of(name) if self.where is None or self.where(row)]
+        by = self.by or (lambda _, __: _formatted(self.title or "", result))
+        note = _formatted(self.note, result)
+        tables = []
+        for title, group in groupby(rows, partial(by, result)):
+            own = list(group)
+            cells = [row.cells(_Attributes(result)) if isinstance(row, ResultRow) else row for row in own[: self.show]]
+            if self.optional:
+                empty = [name for name in cells[0] if all(row[name] is None for row in cells)]
+                cells = [dict(filter(lambda cell: cell[0] not in empty, row.items())) for row in cells]
+            notes = [*filter(None, [note]), *more_note(len(own), cells)]
+            tables.append(Table(name, title, cells, notes, self.groups_by, self.detail, self.shaded))
+        return tables
+
+
+def _formatted(text: Text, result: "Result") -> str:
+    """Return a text about a result."""
+    return text(result) if callable(text) else text.format_map(_Attributes(result))
+
+
+@dataclass(frozen=True, slots=True)
+class _Attributes:
+    """Attributes of a result by name, for texts."""
+
+    result: "Result"
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self.result, name)
+
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Result:
-    """Result of a call; prints as text, and as tables in a notebook. A subclass names the class of its rows, if any.
+    """Result of a call; prints as text, and as tables in a notebook.
+
+    A subclass is a frozen dataclass. Its fields are the values for programs. A field with rows, or a property that
+    makes rows, is annotated with its :class:`Listing`, or with several. Tables, data frames, CSV and JSON, text and
+    page follow from these: first the properties, then the fields, in their order, then fields that are results.
 
     Attributes:
         notes: remarks on unusual cases, in sentences that name arguments in backquotes.
-        row, listed: class of the rows, and name of the field with them.
-        key, heading: key and title of the table of the rows; no key if there is none.
+        properties: names of properties that are among the values for programs.
+        file: name of the page and of the JSON, without ending.
     """
 
-    notes: Sequence[str] = ()
+    notes: Annotated[Sequence[str], INTERNAL] = ()
 
-    row: ClassVar[type[ResultRow]]
-    listed: ClassVar[str]
-    key: ClassVar[str] = ""
-    heading: ClassVar[str] = ""
+    properties: ClassVar[Sequence[str]] = ()
+    file: ClassVar[str] = "result"
 
     @property
     def columns(self) -> Sequence[str]:
         """Names of a row's values, in order, also without rows."""
-        return self.row.columns()
+        main = self._main()
+        if main is not None and main.row is None:
+            return list(dict.fromkeys(chain.from_iterable(self.rows())))
+        return field_columns(type(self) if main is None or main.row is None else main.row)
 
-    def records(self) -> Sequence[ResultRow]:
+    def records(self) -> Sequence[Any]:
         """Return the rows as objects, in order."""
-        rows: Sequence[ResultRow] = getattr(self, self.listed)
-        return rows
+        main = self._main()
+        return [self] if main is None else self.rows_of(main.name)
+
+    def rows_of(self, name: str) -> Sequence[Any]:
+        """Return the rows of a field as objects."""
+        rows = getattr(self, name)
+        return rows if isinstance(rows, Sequence) else [rows] * (rows is not None)
+
+    def headed(self) -> dict[str, Any]:
+        """Return the fields with a heading, as a row of a table."""
+        return headed_cells(self, _Attributes(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows for programs, by column; JSON-compatible."""
-        return row_dicts(self.records())
+        return list(map(_flat, self.records()))
 
     def tables(self) -> list[Table]:
         """Return the tables for people, with names in place of ids; none if the summary says everything."""
-        rows = self.records() if self.key else ()
-        return [row_table(self.key, self.heading, rows)] if rows else []
+        tables = []
+        for each in listed_fields(type(self)):
+            for listing in each.listings:
+                tables += listing.tables(self, each.name)
+        for _, other in self._nested():
+            tables += other.tables()
+        return tables
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result for programs: JSON-compatible values with stable keys."""
-        return flat_fields(self, without=("notes",))
+        summary = self.summary()
+        content = {"summary": summary} if summary else {}
+        figures = {name: json_value(getattr(self, name)) for name in self.properties}
+        return {**content, **flat_row(figures), **flat_fields(self), "notes": list(self.notes)}
 
     def summary(self) -> str:
         """Return the result in a sentence or two; empty if the rows say everything."""
         return ""
+
+    @property
+    def plots(self) -> "Sequence[Plot | CategoryPlot | HeatMap]":
+        """The plots of the page."""
+        return []
+
+    def checks(self) -> "list[Check]":
+        """Return the verdicts of a comparison with a margin; empty without a margin."""
+        return []
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows in pandas."""
@@ -76,8 +187,28 @@ class Result:
         frame: pd.DataFrame = pd.DataFrame(self.rows(), columns=[*self.columns])
         return frame
 
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return all rows in pandas, by the name of their CSV file without ending."""
+        import pandas as pd
+
+        frames: dict[str, pd.DataFrame] = {}
+        for each in listed_fields(type(self)):
+            columns = None if each.row is None else field_columns(each.row)
+            frames[each.name] = pd.DataFrame(list(map(_flat, self.rows_of(each.name))), columns=columns)
+        for name, other in self._nested():
+            frames |= {f"{name}_{own}": frame for own, frame in other.frames().items()}
+        return frames or {self.file: self.to_frame()}
+
+    def write_files(self, folder: Path) -> None:
+        """Write everything as JSON, and the rows as CSV, into a folder, which is made.
+
+        Raises:
+            KgprobeError: a file cannot be written.
+        """
+        write_result_files(folder, self.file, self.to_dict(), self.frames())
+
     def __len__(self) -> int:
-        return len(self.rows())
+        return len(self.records())
 
     def __repr__(self) -> str:
         parts = ["\n".join(self.notes)]
@@ -92,105 +223,88 @@ class Result:
 
         return tables_html("\n".join(filter(None, [*self.notes, self.summary()])), self.tables())
 
+    def _nested(self) -> "list[tuple[str, Result]]":
+        """Return the fields that are results themselves, by name."""
+        values = [(name, getattr(self, name)) for name in field_hints(type(self))]
+        return [(name, value) for name, value in values if isinstance(value, Result)]
+
+    def _main(self) -> "_ListedField | None":
+        """Return the field with the rows of the result itself; None for a result that is one row."""
+        listed = listed_fields(type(self))
+        main = [each for each in listed if any(listing.main for listing in each.listings)]
+        return next(iter(main or [each for each in listed if each.row is not None]), None)
+
+
+def _flat(row: Any) -> dict[str, Any]:
+    """Return a row for programs."""
+    return flat_row(row) if isinstance(row, Mapping) else flat_fields(row)
+
 
 @dataclass(frozen=True, slots=True)
-class RowGroup:
-    """Rows of one table, such as those about a fact."""
+class _ListedField:
+    """A field or property with rows: its name, the class of its rows (None for mappings), and its tables."""
 
-    title: str
-    rows: Sequence[ResultRow]
-
-
-def one_group(rows: Sequence[ResultRow]) -> list[RowGroup]:
-    """Return rows as one table without a title; no table if there are none."""
-    return [RowGroup("", rows)] if rows else []
+    name: str
+    row: type[ResultRow] | None
+    listings: Sequence[Listing]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RowResult(Result):
-    """Result that consists of rows in groups.
+def _read_listed(kind: type) -> list[_ListedField]:
+    """Return the properties and fields of a result that have rows, in order."""
+    hints: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, property) and value.fget is not None:
+                hints[name] = value.fget.__annotations__.get("return")
+    listed = []
+    for name, hint in {**hints, **field_hints(kind)}.items():
+        listings = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Listing)]
+        if listings:
+            rows = get_args(hint)[0]
+            row: Any = next(iter(get_args(rows)), rows)
+            listed.append(_ListedField(name, row if hasattr(row, "columns") else None, listings))
+    return sorted(listed, key=lambda each: each.listings[0].last)
 
-    Attributes:
-        groups: one table each, in order.
-    """
 
-    groups: Sequence[RowGroup]
-
-    def records(self) -> list[ResultRow]:
-        """Return the rows of all groups."""
-        return list(chain.from_iterable(map(attrgetter("rows"), self.groups)))
-
-    def tables(self) -> list[Table]:
-        """Return one table for each group."""
-        return [row_table(self.key, group.title, group.rows) for group in self.groups]
+listed_fields: Callable[[type], list[_ListedField]] = cache(_read_listed)
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class StoredComparison(Result):
-    """Base of comparisons of stored results, which have a page of plots and tables, JSON and CSV in a folder.
+class StoredResult(Result):
+    """Base of results that are stored: a page, JSON and CSV in a folder.
 
     Attributes:
         config: the compared results and their settings.
-        file: name of the page and of the JSON, without ending.
-        files: classes of the rows of CSV files, by the field that has them.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
-
-    file: ClassVar[str]
-    files: ClassVar[Mapping[str, type[ResultRow]]]
-
-    @property
-    def title(self) -> str:
-        """Title of the page."""
-        raise NotImplementedError
 
     @property
     def folder(self) -> Path:
         """Target of :meth:`page`."""
         return home() / "comparisons" / digest_of(self.config)
 
-    def checks(self) -> "list[Check]":
-        """Return the verdicts of a comparison with a margin; empty without a margin."""
-        return []
+    if TYPE_CHECKING:
 
-    def plots(self) -> "list[HeatMap]":
-        """Return the plots of the page."""
-        return []
+        @property
+        def title(self) -> str:
+            """Title of the page."""
 
-    def page_tables(self) -> list[Table]:
-        """Return the tables of the page."""
-        return self.tables()
+    def page(self, folder: Path | None = None) -> Path:
+        """Write a page, everything as JSON, and the rows as CSV; return the page's path.
 
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the CSV files by name, without ending."""
-        return {name: row_frame(getattr(self, name), kind) for name, kind in self.files.items()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, with stable keys; the ends of an interval follow its value."""
-        return {"summary": self.summary(), **flat_fields(self, without=("config",))}
-
-    def write_files(self) -> None:
-        """Write everything as JSON, with the compared results, and the facts as CSV.
-
-        Raises:
-            KgprobeError: a file cannot be written.
-        """
-        content = {**self.to_dict(), "config": self.config}
-        write_result_files(self.folder, self.file, content, self.frames())
-
-    def page(self) -> Path:
-        """Write a page, everything as JSON, and the facts as CSV; return the page's path.
+        Args:
+            folder: target of the files, which is made; None is that of the result.
 
         Raises:
             KgprobeError: a file cannot be written.
         """
         from kgprobe.results.rendering.plots import write_plots_page
 
-        self.write_files()
-        page = self.folder / f"{self.file}.html"
-        tables, notes = self.page_tables(), self.notes
-        return write_plots_page(page, self.title, self.summary(), self.plots(), tables, notes, self.config)
+        folder = folder or self.folder
+        self.write_files(folder)
+        path, plots, tables = folder / f"{self.file}.html", self.plots, self.tables()
+        return write_plots_page(path, self.title, self.summary(), plots, tables, self.notes, self.config)
 
 
 def write_result_files(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import replacing
 from kgprobe.base.sanitize import spreadsheet_cell
-from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.base.tables import INTERNAL, Heading, Names, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.probes.clozes import ClozeItems
@@ -20,7 +20,7 @@ from kgprobe.probes.questions.probe import prompt
 from kgprobe.probes.search.rivals import Rivals, Sentences
 from kgprobe.probes.search.strategies import STRATEGIES, StrategyContext, make_strategy
 from kgprobe.probes.statements.items import StatementItems
-from kgprobe.results.result import RowGroup, RowResult, one_group
+from kgprobe.results.result import Listing, Result
 from kgprobe.sampling.distractors import FormerObjects, former_objects
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.facts import AskedFact, describe_facts
@@ -52,9 +52,10 @@ class NamedFact:
         return f"{self.fact.subject_label} · {self.relation} · {self.fact.object_label}"
 
     @property
-    def ids(self) -> tuple[str, str, str, str]:
-        """Ids of the fact, its subject, relation and object."""
-        return self.fact.key.fact, self.fact.key.subject, self.fact.relation, self.fact.object
+    def ids(self) -> tuple[str, str, str, str, str, str, str]:
+        """Ids of the fact, its subject, relation and object; labels of these three."""
+        ids = self.fact.key.fact, self.fact.key.subject, self.fact.relation, self.fact.object
+        return *ids, self.fact.subject_label, self.relation, self.fact.object_label
 
 
 def named_facts(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
@@ -65,31 +66,35 @@ def named_facts(graph: Graph, facts: Sequence[AskedFact]) -> list[NamedFact]:
 
 @dataclass(frozen=True, slots=True)
 class FactIds(ResultRow):
-    """First columns of the rows about a fact: its id, and those of its subject, relation and object."""
+    """First columns of the rows about a fact: its id; ids and labels of its subject, relation and object."""
 
     fact: str
     subject: str
     relation: str
     object: str
+    subject_label: str
+    relation_label: str
+    object_label: str
+
+    @property
+    def title(self) -> str:
+        """Labels of the fact: ``France · capital · Paris``."""
+        return f"{self.subject_label} · {self.relation_label} · {self.object_label}"
 
 
 @dataclass(frozen=True, slots=True)
-class FactRow(ResultRow):
+class FactRow(FactIds):
     """Row of a sample of facts."""
 
-    fact: str
-    subject: str
     subject_label: Annotated[str, Heading("subject")]
-    relation: str
     relation_label: Annotated[str, Heading("relation")]
-    object: str
     object_label: Annotated[str, Heading("object")]
     start: Annotated[str | None, Heading("since")]
     end: Annotated[str | None, Heading("until")]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FactSample(RowResult):
+class FactSample(Result):
     """Facts that can be asked, in the order of their ids.
 
     Attributes:
@@ -97,10 +102,9 @@ class FactSample(RowResult):
         askable: number of facts of the graph that can be asked.
     """
 
-    keys: Sequence[FactKey]
+    facts: Annotated[Sequence[FactRow], Listing("")]
+    keys: Annotated[Sequence[FactKey], INTERNAL]
     askable: int
-
-    row, key = FactRow, "facts"
 
 
 def draw_facts(
@@ -110,14 +114,11 @@ def draw_facts(
     askable = list(askable_relations(graph, ids=relations))
     chosen = choose_facts(graph, askable, as_of=day, limit=limit, seed=seed, draw=draw)
     keys = [chosen.keys[position] for position in range(len(chosen.keys))]
-    rows = []
-    for labelled in named_facts(graph, describe_facts(graph, keys)):
-        fact, (id_, subject, relation, object_) = labelled.fact, labelled.ids
-        labels = fact.subject_label, labelled.relation, fact.object_label
-        rows.append(FactRow(id_, subject, labels[0], relation, labels[1], object_, labels[2], fact.start, fact.end))
+    facts = named_facts(graph, describe_facts(graph, keys))
+    rows = [FactRow(*labelled.ids, labelled.fact.start, labelled.fact.end) for labelled in facts]
     kind = " with a former object" if draw.with_former else ""
     note = f"{chosen.available:,} facts{kind} can be asked at {day}."
-    return FactSample(one_group(rows), keys, chosen.available, notes=(note, *chosen.notes))
+    return FactSample(rows, keys, chosen.available, notes=(note, *chosen.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +140,22 @@ class DistractorRow(FactIds):
     certified: bool | None
 
 
+def _distractors_of(sample: "DistractorSample", row: DistractorRow) -> str:
+    """Return the title of the table of a distractor."""
+    sentence = "" if row.sentence is None else f" after “{row.sentence} …”"
+    return f"{row.title}: {sample.strategy['strategy']} distractors{sentence}"
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class DistractorSample(RowResult):
-    """Distractors: wrong objects that are compared with right ones; a group for each of a fact's sentences.
+class DistractorSample(Result):
+    """Distractors: wrong objects that are compared with right ones; a table for each of a fact's sentences.
 
     Attributes:
         strategy: name and options of the strategy, and its model if it needs one; last columns of each row.
     """
 
+    distractors: Annotated[Sequence[DistractorRow], Listing("", by=_distractors_of)]
     strategy: Mapping[str, Any]
-
-    row, key = DistractorRow, "distractors"
 
     @property
     def columns(self) -> Sequence[str]:
@@ -158,7 +164,7 @@ class DistractorSample(RowResult):
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each distractor, with the strategy."""
-        return [{**row, **self.strategy} for row in RowResult.rows(self)]
+        return [{**row, **self.strategy} for row in Result.rows(self)]
 
 
 def choose_distractors(
@@ -179,16 +185,13 @@ def choose_distractors(
         pairs = [(fact, [Cloze(f"It is {OBJECT}", fact.subject_label)]) for fact in describe_facts(graph, keys)]
     rivals = strategy.rivals(pairs, options.distractors, [seed])
     facts = named_facts(graph, [fact for fact, _ in pairs])
-    groups = []
+    rows: list[DistractorRow] = []
     for fact, (_, clozes), lists in zip(facts, pairs, rivals, strict=True):
         for cloze, rival in zip(clozes, lists, strict=True):
-            title, sentence = f"{fact.title}: {described['strategy']} distractors", None
-            if asks_model:
-                title, sentence = f"{title} after “{cloze.prompt} …”", cloze.prompt
-            groups.append(RowGroup(title, _distractor_rows(fact, rival, sentence)))
+            rows += _distractor_rows(fact, rival, cloze.prompt if asks_model else None)
             rule = former_objects(options.former, day, speaks_of_today(cloze.template))
             notes += _shortage_notes(graph, fact, rival, options.distractors, rule)
-    return DistractorSample(groups, described, notes=list(dict.fromkeys(notes)))
+    return DistractorSample(rows, described, notes=list(dict.fromkeys(notes)))
 
 
 def _distractor_rows(fact: NamedFact, rivals: Rivals, sentence: str | None) -> list[DistractorRow]:
@@ -260,20 +263,20 @@ class NegativeRow(FactIds):
     candidates: int | None
     former_objects: str
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table, with the facts in which the negative is or was right."""
         elsewhere = self.example if self.subjects_elsewhere else None
         if self.subjects_elsewhere > 1:
             elsewhere = f"{self.example} and {self.subjects_elsewhere - 1:,} more"
         before = f"until {self.until}" if self.until else "before"
-        return ResultRow.cells(self, **names) | {"object of": elsewhere, "was right": before if self.former else None}
+        return ResultRow.cells(self, names) | {"object of": elsewhere, "was right": before if self.former else None}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class NegativeSample(RowResult):
+class NegativeSample(Result):
     """Negatives: wrong objects for yes/no questions."""
 
-    row, key = NegativeRow, "negatives"
+    negatives: Annotated[Sequence[NegativeRow], Listing("", by=lambda _, row: f"{row.title}: hard negatives")]
 
 
 def draw_negatives(
@@ -282,12 +285,12 @@ def draw_negatives(
     """Draw negatives of facts; see :func:`kgprobe.sample_negatives`."""
     described = describe_facts(graph, keys)
     drawn = Negatives(graph, day, former).draw(described, limit, [seed])
-    groups, notes = [], []
+    rows: list[NegativeRow] = []
+    notes = []
     for fact, negatives in zip(named_facts(graph, described), drawn, strict=True):
         ids = [negative.id for negative in negatives]
         facts = graph.read("sample/elsewhere", relation=fact.fact.relation, subject=fact.fact.key.subject, ids=ids)
         elsewhere = {row["id"]: (row["until"], row["subjects"], row["example"]) for row in facts}
-        rows = []
         for rank, each in enumerate(negatives, start=1):
             aliases = list(each.aliases)
             row = NegativeRow(
@@ -302,10 +305,9 @@ def draw_negatives(
                 former_objects=former,
             )
             rows.append(row)
-        groups.append(RowGroup(f"{fact.title}: hard negatives", rows))
-        if len(rows) < limit:
-            notes.append(f"{fact.title}: {len(rows):,} hard negatives, not {limit:,}: no more exist.")
-    return NegativeSample(groups, notes=list(dict.fromkeys(notes)))
+        if len(negatives) < limit:
+            notes.append(f"{fact.title}: {len(negatives):,} hard negatives, not {limit:,}: no more exist.")
+    return NegativeSample(rows, notes=list(dict.fromkeys(notes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,11 +315,11 @@ class QuestionRow(FactIds):
     """Row of a sample of questions, with all present and former right answers.
 
     Attributes:
-        title: fact and kind of question (``France · capital · Paris: wh question``), or the reason why there is none.
+        about: fact and kind of question (``France · capital · Paris: wh question``), or the reason why there is none.
         answer: right answers with their other names, the fact's own object first; None if the question cannot be asked.
     """
 
-    title: Annotated[str, Heading("fact")]
+    about: Annotated[str, Heading("fact")]
     kind: str | None = None
     question: Annotated[str | None, Heading("question")] = None
     prompt: str | None = None
@@ -331,23 +333,23 @@ class QuestionRow(FactIds):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class QuestionSample(RowResult):
+class QuestionSample(Result):
     """Questions as a model would be asked, one for each fact."""
 
-    row, key = QuestionRow, "questions"
+    questions: Annotated[Sequence[QuestionRow], Listing("")]
 
 
 def write_questions(graph: Graph, keys: Sequence[FactKey], items: QuestionItems, seed: int) -> QuestionSample:
     """Write the questions about facts; see :func:`kgprobe.sample_questions`."""
     questions = items.of(keys, [seed])
     facts = named_facts(graph, [question.fact for question in questions])
-    return QuestionSample([RowGroup("", list(map(_question_row, facts, questions)))])
+    return QuestionSample(list(map(_question_row, facts, questions)))
 
 
 def _question_row(fact: NamedFact, question: FactQuestion) -> QuestionRow:
     row = QuestionRow(
         *fact.ids,
-        title=f"{fact.title}: cannot be asked: {question.reason}.",
+        about=f"{fact.title}: cannot be asked: {question.reason}.",
         question=question.text or None,
         negative=asdict(question.negative) if question.negative else None,
         right=[{"id": answer.id, "names": list(answer.names)} for answer in question.right],
@@ -358,7 +360,7 @@ def _question_row(fact: NamedFact, question: FactQuestion) -> QuestionRow:
         return row
     return replace(
         row,
-        title=f"{fact.title}: {question.kind.value} question",
+        about=f"{fact.title}: {question.kind.value} question",
         kind=question.kind.value,
         prompt=prompt(question),
         chance=question.chance,
@@ -395,10 +397,10 @@ class StatementRow(FactIds):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class StatementSample(RowResult):
-    """Statements as a model would judge them; a group for each fact that can be asked."""
+class StatementSample(Result):
+    """Statements as a model would judge them; a table for each fact that can be asked."""
 
-    row, key = StatementRow, "negatives"
+    statements: Annotated[Sequence[StatementRow], Listing("", by=lambda _, row: f"{row.title}: {row.statement}")]
 
 
 def write_statements(
@@ -406,20 +408,19 @@ def write_statements(
 ) -> StatementSample:
     """Write the statements of facts and of their negatives; see :func:`kgprobe.sample_statements`."""
     statements = items.of(keys, [seed])
-    groups, notes = [], []
+    rows: list[StatementRow] = []
+    notes = []
     for fact, item in zip(named_facts(graph, [item.fact for item in statements]), statements, strict=True):
         if item.reason is not None:
             notes.append(f"{fact.title} cannot be asked: {item.reason}.")
             continue
-        rows = []
         for rank, negative in enumerate(item.negatives, start=1):
             false = negative.fact
             ids = false.subject, false.relation, false.object
             rows.append(StatementRow(*fact.ids, item.text, rank, false.replaced, *ids, negative.text))
-        groups.append(RowGroup(f"{fact.title}: {item.text}", rows))
-        if len(rows) < limit:
-            notes.append(f"{fact.title}: {len(rows):,} negatives, not {limit:,}: no more exist.")
-    return StatementSample(groups, notes=list(dict.fromkeys(notes)))
+        if len(item.negatives) < limit:
+            notes.append(f"{fact.title}: {len(item.negatives):,} negatives, not {limit:,}: no more exist.")
+    return StatementSample(rows, notes=list(dict.fromkeys(notes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,10 +444,10 @@ class SentenceRow(ResultRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SentenceSample(RowResult):
+class SentenceSample(Result):
     """Cloze sentences with their objects, to be annotated by people."""
 
-    row, key = SentenceRow, "sentences"
+    sentences: Annotated[Sequence[SentenceRow], Listing("")]
 
     def write(self, path: str | Path) -> Path:
         """Write a CSV table with empty columns for errors and corrections, and return its path.
@@ -484,4 +485,4 @@ def write_sentences(
             continuations = cloze.continuations([fact.object_label])
             text = " ".join([cloze.prompt, *continuations])
             rows.append(SentenceRow(repr((fact.key.subject, fact.relation, fact.object)), triples, context, text))
-    return SentenceSample(one_group(rows), notes=(*chosen.notes, *silent))
+    return SentenceSample(rows, notes=(*chosen.notes, *silent))

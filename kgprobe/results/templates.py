@@ -1,25 +1,23 @@
 """Templates: lists, checks, written and converted ones."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.records import Relation
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_dicts, row_table
+from kgprobe.base.tables import Heading, Names, ResultRow
 from kgprobe.graph.client import Graph
-from kgprobe.results.result import Result, RowResult, one_group
+from kgprobe.results.result import Listing, Result
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line
 from kgprobe.verbalize.templates.kinds import KINDS
 from kgprobe.verbalize.templates.missing import MissingTemplates
 from kgprobe.verbalize.templates.patterns import read_patterns
-from kgprobe.verbalize.templates.writing import GENERIC, WrittenRelation
+from kgprobe.verbalize.templates.writing import GENERIC
 
 # Relations that a sentence names, at most.
 _NAMED = 5
@@ -32,10 +30,10 @@ class RelationRow(ResultRow):
     relation: str
     label: str
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table, the relation's label and id first."""
         title = f"{self.label} ({self.relation})" if self.label else self.relation
-        return {"relation": title} | ResultRow.cells(self, **names)
+        return {"relation": title} | ResultRow.cells(self, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +49,16 @@ class TemplateRow(RelationRow):
     sentence: str | None = None
     fact: str | None = None
 
-    def cells(self, **names: str) -> dict[str, Any]:
+    def cells(self, names: Names | None = None) -> dict[str, Any]:
         """Return the cells of a table; the template if it could not be filled."""
-        return RelationRow.cells(self, **names) | {"sentence": self.sentence or self.template}
+        return RelationRow.cells(self, names) | {"sentence": self.sentence or self.template}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TemplateList(RowResult):
+class TemplateList(Result):
     """Templates, filled with facts of the graph."""
 
-    row, key = TemplateRow, "templates"
+    templates: Annotated[Sequence[TemplateRow], Listing("")]
 
 
 def fill_templates(graph: Graph, relations: Sequence[str], day: int) -> TemplateList:
@@ -71,7 +69,7 @@ def fill_templates(graph: Graph, relations: Sequence[str], day: int) -> Template
             values = asdict(filled)
             rows.append(TemplateRow(relation.id, relation.label, **values))
     none = "No relation has templates; `kgprobe templates write` writes some."
-    return TemplateList(one_group(rows), notes=() if rows else (none,))
+    return TemplateList(rows, notes=() if rows else (none,))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -85,33 +83,15 @@ class TemplateCheck(Result):
 
     relations: int
     templates: int
-    flaws: Sequence[Flaw]
+    flaws: Annotated[Sequence[Flaw], Listing("")]
     without_clozes: Sequence[str]
 
-    columns: ClassVar[Sequence[str]] = ("relation", "kind", "template", "severity", "problem")
+    properties: ClassVar[Sequence[str]] = ("errors",)
 
     @property
     def errors(self) -> int:
         """Number of flaws that make a template unusable, or its question wrong."""
         return sum(flaw.severity == "error" for flaw in self.flaws)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row for each flaw."""
-        return list(map(asdict, self.flaws))
-
-    def tables(self) -> list[Table]:
-        """Return one table of all flaws."""
-        return [Table("flaws", "", self.rows())] if self.flaws else []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-compatible."""
-        return {
-            "relations": self.relations,
-            "templates": self.templates,
-            "flaws": self.rows(),
-            "without_clozes": list(self.without_clozes),
-            "errors": self.errors,
-        }
 
     def summary(self) -> str:
         """Return the numbers of templates, errors and warnings, and the relations without a cloze."""
@@ -164,88 +144,61 @@ class DoubtRow(RelationRow):
     reason: Annotated[str, Heading("reason")]
 
 
+@dataclass(frozen=True, slots=True)
+class FailedRelation(RelationRow):
+    """A relation for which nothing was written, with the reason."""
+
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class WrittenTemplates(RowResult):
+class WrittenTemplates(Result):
     """New templates, in a file for a person to review.
 
     Attributes:
-        written: relations that the file has now and did not have before.
-        failed: relations for which nothing was written, with the reasons.
+        templates: new templates of relations that the file did not have before.
+        look_through: the templates to look through, with reasons.
+        failed: relations for which nothing was written.
         kept: number of relations that the file had before; they are unchanged.
         loaded: True if the file was loaded into the graph.
     """
 
     output: Path
-    written: Sequence[WrittenRelation]
-    failed: Sequence[WrittenRelation]
+    templates: Annotated[Sequence[WrittenRow], Listing("")]
+    look_through: Annotated[Sequence[DoubtRow], Listing("To look through")]
+    failed: Annotated[Sequence[FailedRelation], Listing()]
     kept: int
     loaded: bool
 
-    row, key = WrittenRow, "templates"
-
-    def doubts(self) -> list[DoubtRow]:
-        """Return the templates to look through, with reasons."""
-        rows = []
-        for each in self.written:
-            ids = each.relation.id, each.relation.label
-            rows += [DoubtRow(*ids, doubt.kind, doubt.template, doubt.reason) for doubt in each.doubts]
-        return rows
-
-    def tables(self) -> list[Table]:
-        """Return a table of the templates, and one of those to look through."""
-        doubts = self.doubts()
-        return [*RowResult.tables(self), *([row_table("look_through", "To look through", doubts)] if doubts else [])]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-compatible."""
-        written, failed = [], []
-        for each in (*self.written, *self.failed):
-            relation = each.relation
-            ids = {"relation": relation.id, "label": relation.label}
-            if each.reason is None:
-                templates: dict[str, list[str]] = {}
-                for template in each.templates:
-                    templates.setdefault(f"{template.kind}s", []).append(template.template)
-                written.append({**ids, "templates": templates, **each.remarks()})
-            else:
-                failed.append({**ids, "reason": each.reason})
-        return {
-            "output": str(self.output),
-            "written": written,
-            "failed": failed,
-            "look_through": row_dicts(self.doubts()),
-            "kept": self.kept,
-            "loaded": self.loaded,
-        }
-
     def summary(self) -> str:
         """Return the number of written relations, and the file; empty if there was nothing to write."""
-        if not (self.written or self.failed or self.loaded):
+        if not (self.templates or self.failed or self.loaded):
             return ""
-        sources = Counter(template.source for each in self.written for template in each.templates)
-        generic = sources[GENERIC]
-        of_labels = f", {generic:,} of them made from labels" if generic and generic < sources.total() else ""
-        counts = f"{counted(sources.total(), 'template')} of {counted(len(self.written), 'relation')}"
-        doubts = len({(row.relation, row.kind, row.template) for row in self.doubts()})
+        generic = sum(row.source == GENERIC for row in self.templates)
+        of_labels = f", {generic:,} of them made from labels" if 0 < generic < len(self.templates) else ""
+        relations = counted(len({row.relation for row in self.templates}), "relation")
+        counts = f"{counted(len(self.templates), 'template')} of {relations}"
+        doubts = len({(row.relation, row.kind, row.template) for row in self.look_through})
         look = f" Look through {counted(doubts, 'template')}, listed with reasons." if doubts else ""
         return f"{counts}{of_labels}, written to {self.output}{', and loaded' * self.loaded}.{look}"
 
 
 def written_templates(path: Path, missing: MissingTemplates) -> WrittenTemplates:
     """Return new templates in a file as a result."""
-    rows = []
+    rows, doubts = [], []
     for each in missing.written:
+        ids = each.relation.id, each.relation.label
         for template in each.templates:
             scores = () if template.weighed is None else (template.weighed.log_probability, template.weighed.paired)
-            ids = each.relation.id, each.relation.label
             texts = template.kind, template.template, each.written_by, template.source
             rows.append(WrittenRow(*ids, *texts, template.reading, *scores))
-    counts = missing.written, missing.failed, missing.kept, missing.loaded
-    return WrittenTemplates(one_group(rows), path, *counts, notes=missing.notes)
+        doubts += [DoubtRow(*ids, doubt.kind, doubt.template, doubt.reason) for doubt in each.doubts]
+    failed = [FailedRelation(each.relation.id, each.relation.label, each.reason or "") for each in missing.failed]
+    return WrittenTemplates(path, rows, doubts, failed, missing.kept, missing.loaded, notes=missing.notes)
 
 
 # Kinds of templates that are made of public patterns.
-_CONVERTED = ("clozes", "mined_clozes", "statements")
+_CONVERTED = {"cloze": "clozes", "mined_cloze": "mined clozes", "statement": "statements"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,51 +210,43 @@ class PatternRow(RelationRow):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ConvertedTemplates(RowResult):
-    """Public patterns as templates, in a file.
+class ConvertedTemplates(Result):
+    """Public patterns as templates, in a file; the notes are about lines and patterns that could not be used.
 
     Attributes:
-        problems: messages about lines and patterns that could not be used.
+        relations, clozes, mined_clozes, statements: numbers of relations, and of their templates by kind.
+        without_cloze: number of the relations without a cloze.
     """
 
     output: Path
-    relations: Sequence[Relation]
-    problems: Sequence[str]
+    relations: int
+    clozes: int
+    mined_clozes: int
+    statements: int
+    without_cloze: int
+    templates: Annotated[Sequence[PatternRow], Listing()]
 
-    row, key = PatternRow, "converted"
-
-    def tables(self) -> list[Table]:
-        """Return one table with the number of templates of each relation."""
-        rows = []
-        for relation in self.relations:
-            counts = {kind.replace("_", " "): len(getattr(relation, kind)) for kind in _CONVERTED}
-            rows.append(RelationRow(relation.id, relation.label).cells() | counts)
-        return [Table(self.key, "", rows)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers of relations and templates."""
-        counts = {kind: sum(len(getattr(relation, kind)) for relation in self.relations) for kind in _CONVERTED}
-        without = sum(not relation.clozes and not relation.mined_clozes for relation in self.relations)
-        return {
-            "output": str(self.output),
-            "relations": len(self.relations),
-            **counts,
-            "without_cloze": without,
-            "problems": len(self.problems),
-        }
+    @property
+    def counts(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("")]:
+        """Number of templates of each relation, by kind."""
+        rows: dict[str, dict[str, Any]] = {}
+        for row in self.templates:
+            counts = rows.setdefault(row.relation, {**row.cells(), **dict.fromkeys(_CONVERTED.values(), 0)})
+            if row.kind in _CONVERTED:
+                counts[_CONVERTED[row.kind]] += 1
+        return list(rows.values())
 
     def summary(self) -> str:
         """Return the numbers of relations and templates in a sentence."""
-        counts = self.to_dict()
-        listed = ", ".join(counted(counts[f"{thing}s"], thing) for thing in ("relation", "cloze", "statement"))
-        listed += f", {counted(counts['mined_clozes'], 'mined cloze')}" if counts["mined_clozes"] else ""
-        return f"{self.output}: {listed}; {counts['without_cloze']:,} without a cloze."
+        listed = ", ".join(counted(getattr(self, f"{thing}s"), thing) for thing in ("relation", "cloze", "statement"))
+        listed += f", {counted(self.mined_clozes, 'mined cloze')}" if self.mined_clozes else ""
+        return f"{self.output}: {listed}; {self.without_cloze:,} without a cloze."
 
 
 def convert_files(files: Sequence[Path], mined: Sequence[Path], output: Path) -> ConvertedTemplates:
     """Write a file of relations from files of patterns; see :func:`kgprobe.convert_patterns`."""
     patterns = read_patterns(files, mined)
-    usable = [relation for relation in patterns.relations if any(getattr(relation, kind) for kind in _CONVERTED)]
+    usable = [relation for relation in patterns.relations if any(getattr(relation, f"{kind}s") for kind in _CONVERTED)]
     rows = []
     for relation in usable:
         for kind in KINDS:
@@ -313,5 +258,8 @@ def convert_files(files: Sequence[Path], mined: Sequence[Path], output: Path) ->
         raise KgprobeError(f"No pattern in {names} can be used; nothing is written. {first}".rstrip())
     with open_for_relations(output, overwrite=True) as file:
         file.writelines(map(relation_line, usable))
-    problems = tuple(patterns.problems)
-    return ConvertedTemplates(one_group(rows), output, usable, problems, notes=problems)
+    counts = {f"{kind}s": sum(row.kind == kind for row in rows) for kind in _CONVERTED}
+    without = sum(not relation.clozes and not relation.mined_clozes for relation in usable)
+    return ConvertedTemplates(
+        output, len(usable), **counts, without_cloze=without, templates=rows, notes=tuple(patterns.problems)
+    )

@@ -18,8 +18,14 @@ from kgprobe.base.files import replacing
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state, state_difference
-from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns, UInt64s, numbers_of_texts, open_columns
-from kgprobe.sampling.columns.said import mixed
+from kgprobe.sampling.columns.graph_columns import (
+    AskableFacts,
+    GraphColumns,
+    UInt64s,
+    mixed,
+    numbers_of_texts,
+    open_columns,
+)
 from kgprobe.sampling.lists import places_among
 
 FRAME = "frame.npy"

@@ -5,12 +5,12 @@ docs/methods/comparison.md, docs/methods/reversed-graphs.md.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from kgprobe.base.intervals import Points, Share
-from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.base.tables import Heading, Names, ResultRow
 from kgprobe.running.shared_facts import AnsweredFacts, Bools
 from kgprobe.stats.proportions import share
 
@@ -123,6 +123,11 @@ class OneWayFact(ResultRow):
     missed_question: Annotated[str, Heading("asked")]
     missed_answer: Annotated[str, Heading("missed {missed}")]
     prediction: Annotated[str | None, Heading("prediction")]
+
+    def cells(self, names: Names | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """Return the cells of a table; the headings name the two directions."""
+        missed = "backwards" if self.known == "forwards" else "forwards"
+        return ResultRow.cells(self, {"known": self.known, "missed": missed})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ import msgspec
 
 from kgprobe.answers.store import OutcomeStore, read_outcomes
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.progress import print_message
+from kgprobe.base.progress import OnProgress, no_progress, print_message
 from kgprobe.beliefs.draw import RoundChoice
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row
@@ -34,7 +34,7 @@ from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
 from kgprobe.running.settings import differences
-from kgprobe.running.view import OnView, ViewTakenError, ignore_view, take_view, write_view
+from kgprobe.running.view import ViewTakenError, take_view, write_view
 
 # Changed sentences in a message.
 _SHOWN_SENTENCES = 3
@@ -95,14 +95,14 @@ def continue_run(
     *,
     kind: ProbeKind | None = None,
     view: bool = True,
-    on_view: OnView = ignore_view,
+    on_progress: OnProgress = no_progress,
 ) -> RunReport:
     """Resume a run up to the last round of the plan, which may be later than the one it was begun with.
 
     Args:
         view: True to bring the run into view (:mod:`kgprobe.running.view`), unless another process brings another one
             into view at the same time; False leaves the view as it is.
-        on_view: progress of removing the beliefs of another run from the facts, and of writing this run's at its end.
+        on_progress: called while the beliefs of another run are removed, and while this run's are written at its end.
         callbacks: ``on_batch`` gets a :class:`Round`.
         kind: of the probe; None if it is not registered: then preferred names are not counted.
 
@@ -128,7 +128,7 @@ def continue_run(
         with OutcomeStore(folder) as store:
             store.cut_to(counted_answers(run), run["round"])
             if view:
-                view = _came_into_view(graph, plan.run, on_view)
+                view = _came_into_view(graph, plan.run, on_progress)
             state = graph_state(graph)
             learner = _open_learner(graph, plan, run)
             changed = ""
@@ -144,7 +144,7 @@ def continue_run(
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
             report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
             _settle(graph, run, learner, report.rounds, state)
-            if not write_view(graph, plan.run, learner, report.rounds, state, on_view) and view:
+            if not write_view(graph, plan.run, learner, report.rounds, state, on_progress) and view:
                 print_message(
                     f"Run {plan.run!r} is not in view any more: another process has changed the view."
                     f" {_how_to_show(plan.run)}"
@@ -152,7 +152,7 @@ def continue_run(
     return dataclasses.replace(report, seconds=time.monotonic() - started)
 
 
-def show_run(graph: Graph, run: str, on_view: OnView = ignore_view) -> int:
+def show_run(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> int:
     """Bring a run into view, and write its beliefs about all facts that it can ask; return the number of these facts.
 
     An interrupted call is continued.
@@ -167,9 +167,9 @@ def show_run(graph: Graph, run: str, on_view: OnView = ignore_view) -> int:
         properties = get_run(graph, run)
         state = graph_state(graph)
         learner = _open_learner(graph, plan_of(properties), properties)
-        take_view(graph, run, on_view)
+        take_view(graph, run, on_progress)
         _settle(graph, properties, learner, properties["round"], state)
-        if not write_view(graph, run, learner, properties["round"], state, on_view):
+        if not write_view(graph, run, learner, properties["round"], state, on_progress):
             raise ViewTakenError(f"Run {run!r} is not in view any more: another process has changed the view.")
         return len(learner.keys)
 
@@ -203,10 +203,10 @@ def _settle(graph: Graph, run: Row, learner: Learner, number: int, state: str) -
         graph.write("beliefs/learned", id=run["id"], learned={"settled": number, "settled_graph": state})
 
 
-def _came_into_view(graph: Graph, run: str, on_view: OnView) -> bool:
+def _came_into_view(graph: Graph, run: str, on_progress: OnProgress) -> bool:
     """Bring a run into view; report it and return False if another process brings another run into view."""
     try:
-        take_view(graph, run, on_view)
+        take_view(graph, run, on_progress)
     except ViewTakenError as error:
         print_message(f"{error} The run continues without the view. {_how_to_show(run)}")
         return False

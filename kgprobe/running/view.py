@@ -7,19 +7,17 @@ the same one after a load, the former beliefs are removed: at no time do facts h
 a load has made former ones hold none.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TypeAlias
 
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.state import graph_state
 from kgprobe.graph.twins import clear_twins
 from kgprobe.running.learner import Learner, write_on_facts
 
-# Called with the step (``REMOVING`` or ``WRITING``), the number of finished facts or entities, and of all.
-OnView: TypeAlias = Callable[[str, int, int], None]
 REMOVING, WRITING = "Removing beliefs", "Writing beliefs"
 
 # Facts written, and entities cleared, in one transaction.
@@ -30,11 +28,7 @@ class ViewTakenError(KgprobeError):
     """Another process has brought another run into view."""
 
 
-def ignore_view(step: str, done: int, total: int) -> None:
-    """Ignore progress."""
-
-
-def take_view(graph: Graph, run: str, on_view: OnView = ignore_view) -> None:
+def take_view(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> None:
     """Bring a run into view; does nothing if it is in view and the graph has not changed since.
 
     Other beliefs are removed from the facts first; an interrupted removal is continued.
@@ -47,12 +41,12 @@ def take_view(graph: Graph, run: str, on_view: OnView = ignore_view) -> None:
     now = graph_state(graph)
     views = [(row["run"], row["in_view"], row["viewed_graph"]) for row in graph.read("view/runs")]
     if views != [(run, True, now)]:
-        hide_view(graph, on_view)
+        hide_view(graph, on_progress)
     if not graph.write("view/begin", run=run, graph=now):
         raise ViewTakenError(f"Run {run!r} cannot come into view: another process has brought another run into view.")
 
 
-def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
+def hide_view(graph: Graph, on_progress: OnProgress = no_progress) -> int:
     """Remove the beliefs of the run in view from the facts; return the number of cleared facts.
 
     Cost: a walk through all facts, if a run is in view, or was when an earlier call was interrupted, or if the node of
@@ -66,7 +60,7 @@ def hide_view(graph: Graph, on_view: OnView = ignore_view) -> int:
     for start in range(0, size, _ENTITIES):
         end = min(start + _ENTITIES, size)
         cleared += graph.transaction(partial(_clear, start, end))
-        on_view(REMOVING, end, size)
+        on_progress(StepProgress(REMOVING, end, size, "entities"))
     while graph.write("view/clear_about", size=_FACTS)[0]["cleared"]:
         pass
     graph.write("view/cleared")
@@ -82,7 +76,7 @@ def _clear(start: int, end: int, transaction: Transaction) -> int:
 
 
 def write_view(
-    graph: Graph, run: str, learner: Learner, number: int, state: str, on_view: OnView = ignore_view
+    graph: Graph, run: str, learner: Learner, number: int, state: str, on_progress: OnProgress = no_progress
 ) -> bool:
     """Write a run's beliefs about all facts that it can ask; return False if the run is not in view.
 
@@ -94,7 +88,7 @@ def write_view(
     view = _view_of(graph, run)
     if view is not None and view["viewed_graph"] != state:
         try:
-            take_view(graph, run, on_view)
+            take_view(graph, run, on_progress)
         except ViewTakenError:
             return False
         view = _view_of(graph, run)
@@ -122,7 +116,7 @@ def write_view(
 
         if not graph.transaction(work):
             return False
-        on_view(WRITING, end, count)
+        on_progress(StepProgress(WRITING, end, count, "facts"))
     return True
 
 

@@ -12,16 +12,14 @@ from scipy import stats
 
 from kgprobe.base.intervals import Mean, Points, Share
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_frame, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
-from kgprobe.results.result import StoredComparison
+from kgprobe.results.result import Listing, StoredResult
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 from kgprobe.stats.proportions import share
 from kgprobe.task_logs.paired_tasks import PairedLogs, PairedMetric, pair_logs
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kgprobe.task_logs.log import ModelLog
 
 
@@ -72,47 +70,34 @@ class ChangedDocument(ResultRow):
     second_answer: Annotated[str | None, Heading("answer now")]
 
 
+_DIFFERENCES = (
+    "Differences in percentage points, with 95% intervals; p by McNemar's exact test. Detectable: the smallest"
+    " difference that the test finds with 80% power. Values between 0 and 1 have bootstrap intervals, no test."
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class LogComparison(StoredComparison):
-    """Base of comparisons of two logs; one row for each task and metric.
+class TaskComparison(StoredResult):
+    """Two models on the tasks of a log.
 
     Attributes:
         tool: the tool that wrote the logs.
+        first, second: names of the models.
         changed_documents: the lost ones of each row, then the gained ones.
     """
 
     tool: str
-    changed_documents: Sequence[ChangedDocument]
-
-    def frames(self) -> "dict[str, pd.DataFrame]":
-        """Return the rows, and the changed documents."""
-        return {"tasks": self.to_frame(), "changed_documents": row_frame(self.changed_documents, ChangedDocument)}
-
-
-@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class TaskComparison(LogComparison):
-    """Two models on the tasks of a log."""
-
     first: str
     second: str
-    differences: Sequence[TaskDifference]
+    differences: Annotated[Sequence[TaskDifference], Listing("Accuracy by task", _DIFFERENCES)]
+    changed_documents: Annotated[Sequence[ChangedDocument], Listing()]
 
-    row, listed = TaskDifference, "differences"
     file: ClassVar[str] = "task_comparison"
 
     @property
     def title(self) -> str:
         """Title of the page."""
         return f"{self.first} and {self.second} on the same documents"
-
-    def tables(self) -> list[Table]:
-        """Return the differences."""
-        note = (
-            "Differences in percentage points, with 95% intervals; p by McNemar's exact test. Detectable: the smallest"
-            " difference that the test finds with 80% power. Values between 0 and 1 have bootstrap intervals, no test."
-        )
-        rows = self.differences
-        return [row_table("tasks", "Accuracy by task", rows, [note], first=self.first, second=self.second)]
 
     def summary(self) -> str:
         """Return the numbers of tasks on which one of the models is significantly better."""

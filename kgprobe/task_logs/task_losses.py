@@ -5,19 +5,19 @@ docs/methods/comparison.md#logs-of-other-tools. Each task and metric is tested; 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Points, Share
 from kgprobe.base.sanitize import counted
-from kgprobe.base.tables import Heading, ResultRow, Table, row_table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.results.forgetting import LossVerdict
 from kgprobe.results.rendering.checks import Check
-from kgprobe.results.result import SHOWN_FACTS, StoredComparison, points
+from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, points
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds
 from kgprobe.stats.proportions import share
 from kgprobe.task_logs.paired_tasks import PairedMetric, pair_logs
-from kgprobe.task_logs.task_comparison import LogComparison, changed_documents, count_changes
+from kgprobe.task_logs.task_comparison import ChangedDocument, changed_documents, count_changes
 
 if TYPE_CHECKING:
     from kgprobe.task_logs.log import ModelLog
@@ -59,21 +59,35 @@ class TaskLoss(ResultRow):
         )
 
 
+_LOSS = (
+    "The loss is in percentage points, with its one-sided 95% bounds{corrected}. Detectable loss: the smallest loss"
+    " that would be found to exceed the margin with 80% power, in this row alone."
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class TaskLosses(LogComparison):
+class TaskLosses(StoredResult):
     """Losses of accuracy on the tasks of a log.
 
     Attributes:
+        tool: the tool that wrote the logs.
+        base, tuned: names of the models.
         margin: the allowed loss, as a share.
+        changed_documents: the lost ones of each row, then the gained ones.
     """
 
+    tool: str
     base: str
     tuned: str
     margin: float
-    losses: Sequence[TaskLoss]
+    losses: Annotated[Sequence[TaskLoss], Listing("Accuracy before and after", _LOSS)]
+    changed_documents: Annotated[
+        Sequence[ChangedDocument],
+        Listing("Right before, wrong now", where=lambda document: document.change == "lost", show=SHOWN_FACTS),
+    ]
 
-    row, listed = TaskLoss, "losses"
     file: ClassVar[str] = "task_losses"
+    properties: ClassVar[Sequence[str]] = ("verdict",)
 
     @property
     def verdict(self) -> LossVerdict:
@@ -92,19 +106,10 @@ class TaskLosses(LogComparison):
         """Return one check for each task and metric."""
         return [Check(f"{row.task}, {row.metric}", row.verdict, row.sentence()) for row in self.losses]
 
-    def tables(self) -> list[Table]:
-        """Return the losses, and the first lost documents."""
-        corrected = "" if len(self.losses) == 1 else f"; the lower bound is corrected for {len(self.losses)} rows"
-        note = (
-            f"The loss is in percentage points, with its one-sided 95% bounds{corrected}. Detectable loss: the smallest"
-            " loss that would be found to exceed the margin with 80% power, in this row alone."
-        )
-        title, rows = "Accuracy before and after", self.losses
-        tables = [row_table("losses", title, rows, [note], base=self.base, tuned=self.tuned)]
-        lost = [changed for changed in self.changed_documents if changed.change == "lost"]
-        if lost:
-            tables.append(row_table("lost_documents", "Right before, wrong now", lost, limit=SHOWN_FACTS))
-        return tables
+    @property
+    def corrected(self) -> str:
+        """The correction of the lower bound, as a clause; empty for one row."""
+        return "" if len(self.losses) == 1 else f"; the lower bound is corrected for {len(self.losses)} rows"
 
     def summary(self) -> str:
         """Return the verdict and the rows that it depends on; if undecided, the documents needed."""
@@ -123,10 +128,6 @@ class TaskLosses(LogComparison):
         if verdict is not LossVerdict.UNDECIDED or not needed:
             return summary
         return f"{summary} Documents needed for 80% power if nothing is lost: about {max(needed):,} in each task."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return verdict, rows and changed documents, with stable keys; a loss is a share."""
-        return {"verdict": self.verdict.value, **StoredComparison.to_dict(self)}
 
 
 def find_task_losses(base: "ModelLog", tuned: "ModelLog", margin: float, metrics: Sequence[str]) -> TaskLosses:

@@ -15,10 +15,11 @@ import msgspec
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
+from kgprobe.base.progress import OnProgress
 from kgprobe.base.records import Entity, Fact, Placed
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph, Row, apply_schema
-from kgprobe.graph.loading import OnProgress, load_source
+from kgprobe.graph.loading import load_source
 from kgprobe.graph.reversal import Reversal, ReversedRelation, mark_reversal, reversal_of
 from kgprobe.graph.runs import list_runs
 from kgprobe.graph.servers.folder import Folder

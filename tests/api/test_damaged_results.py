@@ -16,8 +16,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import NAMES
 from kgprobe.results.answers import RESULTS
 from kgprobe.running.settings import CONFIG
-from kgprobe.sampling.columns.graph_columns import kept_columns, open_columns
-from kgprobe.sampling.columns.said import kept_said, said_of
+from kgprobe.sampling.columns.graph_columns import kept_columns, kept_said, open_columns, said_of
 from kgprobe.sampling.features import open_features
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.stored import store_measurement

@@ -1,6 +1,7 @@
 """From labels to a judge and its figures; the answers follow a rule, the states are a real model's."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,12 +72,9 @@ def test_labels_are_what_was_said(labels: Measurement) -> None:
 
 
 def test_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: Model) -> None:
-    steps: list[tuple[int, int]] = []
-    read: list[tuple[int, int]] = []
-    result = trained(
-        labels, tiny, on_training=lambda *done: steps.append(done), on_states=lambda *done: read.append(done)
-    )
-    assert steps[-1][0] == steps[-1][1]
+    steps: list[Any] = []
+    result = trained(labels, tiny, on_progress=steps.append)
+    assert steps[-1].done == steps[-1].total
     scorer = tiny.local_scorer()
     layers = scorer.model.config.num_hidden_layers
     assert [row["layer"] for row in result.rows()[::3]] == list(range(1, layers + 1))
@@ -90,7 +88,8 @@ def test_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: Mo
     statements = labelled_statements(labels.outcomes)
     aside = np.flatnonzero(set_aside(statements.facts, 0.3, 0))
     assert again.every.quality.count == len(aside)
-    assert read[-1] == (2 * COUNT - len(aside),) * 2
+    read = [now for now in steps if now.stage == "Reading hidden states"]
+    assert (read[-1].done, read[-1].total) == (2 * COUNT - len(aside),) * 2
     before, after = INSTRUCTION.split("{statement}")
     right = 0
     for place in aside:
@@ -113,7 +112,7 @@ def test_judge_is_made_kept_and_as_good_as_is_said(labels: Measurement, tiny: Mo
     assert again.quality == again.apart.quality
     assert (again.quality.count, again.apart.facts) == (len(apart), len({statements.facts[p] for p in apart}))
     lines = again.summary().splitlines()
-    assert lines[: len(again.warnings())] == again.warnings()
+    assert lines[: len(again.warnings)] == again.warnings
     about = f"(about {again.apart.facts} facts"
     assert lines[-2].startswith(f"Accuracy on {len(apart)} held-out statements with held-out entities {about}")
     assert result.folder.name in result.summary()
@@ -147,10 +146,11 @@ def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Mod
 def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
     plain = trained(labels, tiny)
     few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_learning_rate": 1e-3}
-    steps: list[tuple[int, int]] = []
-    result = trained(labels, tiny, prompt_encoder=True, on_encoder=lambda *done: steps.append(done), **few)
+    steps: list[Any] = []
+    result = trained(labels, tiny, prompt_encoder=True, on_progress=steps.append, **few)
     learned = len(result.learned.splits.train)
-    assert steps[-1] == (2 * learned, 2 * learned)
+    encoded = [now for now in steps if now.stage == "Learning virtual tokens"]
+    assert (encoded[-1].done, encoded[-1].total) == (2 * learned, 2 * learned)
     assert result.judge.training["prompt_encoder"]["learned"] == learned
     assert result.folder != plain.folder
     assert "4 virtual tokens" in str(result.tables()[0].notes)

@@ -4,6 +4,7 @@ import doctest
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from kgprobe.api.loading import load
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph.client import Graph
-from kgprobe.graph.loading import KEPT_PROBLEMS, LoadProgress, LoadReport, load_source
+from kgprobe.graph.loading import KEPT_PROBLEMS, LoadReport, load_source
 from kgprobe.sources.contract import open_source
 from tests.written_source import WrittenSource
 
@@ -86,7 +87,7 @@ def test_report_keeps_some_of_many_problems(graph: Graph) -> None:
 
 
 def test_progress_is_told_by_stage(graph: Graph) -> None:
-    seen: list[LoadProgress] = []
+    seen: list[Any] = []
     load_source(graph, WrittenSource(ENTITIES, FACTS, [Relation("P1")], total=7), on_progress=seen.append)
     assert [(one.stage, one.records, one.total) for one in seen] == [
         ("entities", 3, 7),

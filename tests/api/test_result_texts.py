@@ -15,7 +15,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.labelling.roles import FactRole
 from kgprobe.models.model import Model
 from kgprobe.results.measurement import Measurement
-from kgprobe.results.result import Result, RowResult
+from kgprobe.results.result import Result
 from tests.api.labelled_world import label_all, well_read
 from tests.conftest import REPOSITORY
 from tests.results.rendering.page_numbers import apart, label_numbers
@@ -119,10 +119,8 @@ def test_every_file_of_texts_is_of_a_kind() -> None:
 def texts_of(result: Result) -> str:
     """Return the texts of a result, without its numbers and paths."""
     lines = [f"class: {type(result).__name__}"]
-    if not isinstance(result, RowResult):
-        lines.append(f"keys: {', '.join(result.to_dict())}")
-    if hasattr(result, "row"):
-        lines.append(f"columns: {', '.join(result.columns)}")
+    lines.append(f"keys: {', '.join(sorted(result.to_dict()))}")
+    lines.append(f"columns: {', '.join(getattr(result, 'columns', ()))}")
     for table in result.tables():
         lines += ["", f"table: {plain(table.title)}", f"headings: {' | '.join(map(plain, table.columns))}"]
         lines += [f"note: {plain(note)}" for note in table.notes]

@@ -72,7 +72,7 @@ def test_two_directions_of_the_same_facts_are_compared(example_graph: Graph, bac
     overall = found.directions.overall
     assert (overall.facts, overall.both) == (30, len(won[0] & won[1]))
     assert (overall.forwards_alone, overall.backwards_alone) == (len(won[0] - won[1]), len(won[1] - won[0]))
-    frame = found.frames()["one_way_facts"]
+    frame = found.frames()["directions_one_way_facts"]
     assert set(frame["fact"]) == won[0] ^ won[1]
     assert "Known forwards and backwards" in found.page().read_text(encoding="utf-8")
     with pytest.raises(ArgumentError, match="the direction is forwards and backwards"):
@@ -111,7 +111,7 @@ def test_facts_known_one_way_are_listed_by_relation(tmp_path: Path) -> None:
         assert directions.one_way_facts[0].prediction == "Strong of f00"
         assert "Not known backwards: 40%" in found.summary()
         page = found.page()
-        assert len(pd.read_csv(page.parent / "one_way_facts.csv")) == 13
+        assert len(pd.read_csv(page.parent / "directions_one_way_facts.csv")) == 13
         told = json.loads((page.parent / "comparison.json").read_text())["directions"]
         assert (told["overall"]["forwards_alone"], len(told["one_way_facts"])) == (12, 13)
         assert told["relations"][0]["not_forwards_low"] == 0

@@ -190,10 +190,10 @@ def test_question_is_shown_with_what_is_right(example_graphs: Graph) -> None:
 
 def test_what_cannot_be_asked_is_told(example_graphs: Graph) -> None:
     sample = kgprobe.sample_questions(example_graphs, [PARIS, "Q30 P35 Q6279"], as_of=AT)
-    asked, former = sample.groups[0].rows
+    asked, former = sample.questions
     assert (asked.answer is None, asked.prompt is None) == (False, False)
     assert (former.answer, former.prompt) == (None, None)
-    assert "cannot be asked: it does not hold at 20251231" in former.title
+    assert "cannot be asked: it does not hold at 20251231" in former.about
     assert sample.to_frame()["reason"].notna().tolist() == [False, True]
 
 

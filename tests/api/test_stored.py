@@ -167,7 +167,7 @@ def make_comparison(world: World) -> str:
 
 def make_study(world: World) -> str:
     assert world.home
-    study = Study("made", "A study", "It is so.", [{"x": 1}, {"x": 2}], [{"x": 1}], []).save()
+    study = Study(name="made", title="A study", verdict="It is so.", table=[{"x": 1}], data=[{"x": 1}, {"x": 2}]).save()
     study.page()
     return study.folder.name
 

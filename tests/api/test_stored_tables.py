@@ -139,7 +139,7 @@ def test_rate_table_equals_naive_rates(stored: dict[str, Path]) -> None:
     rates = [cells[place].win_rate.value for place in (places[0], places[1], places[3])]
     assert complete["average"].value == pytest.approx(sum(rates) / 3)
     assert (incomplete["model"], incomplete["world HARD"], incomplete["average"]) == ("no", None, None)
-    assert "Not given, shown as —: no on world HARD; no on rounds EASY." in wins.notes[2]
+    assert "Not given, shown as —: no on world HARD; no on rounds EASY." in wins.notes[0]
     assert zeros.rows[0]["world EASY"] == cells[places[0]].zero_sense_rate
     assert table.notes == []
 

@@ -172,7 +172,7 @@ def test_study_is_two_tables_of_equal_numbers_and_plots(tmp_path: Path) -> None:
     line = study.plots[0].lines[1]
     assert line.y == pytest.approx([np.mean([run[place].mse for run in replays["thompson"]]) for place in range(5)])
 
-    study.write(tmp_path)
+    study.write_files(tmp_path)
     whole = json.loads((tmp_path / WHOLE).read_text(), parse_constant=lambda name: pytest.fail(name))
     assert len(whole["data"]) == 5 * len(NAMES)
     with (tmp_path / DATA).open() as file:

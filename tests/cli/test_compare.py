@@ -57,7 +57,13 @@ def test_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str
     told = json.loads(check(probes, "base", tuned, "--json").stdout)
     assert told["verdict"] == said.split(":")[0].lower()
     assert told["forgotten"] == {"same": 0, "worse": 60, "between": 12}[tuned]
-    assert {Path(path).name for path in told["files"]} == {"forgetting.html", "forgetting.json", "changed_facts.csv"}
+    assert {Path(path).name for path in told["files"]} == {
+        "forgetting.html",
+        "forgetting.json",
+        "accuracy.csv",
+        "relations.csv",
+        "changed_facts.csv",
+    }
     if code == 1:
         assert "10 of 60." in done.stdout
         assert "Strong of f009" in done.stdout

@@ -39,7 +39,7 @@ def test_check_logs_exit_code_is_the_verdict(logs: Path, tuned: str, code: int) 
     printed = json.loads(check(logs, str(logs / "base"), str(logs / tuned), "--json").stdout)
     assert printed["verdict"] == verdict.lower()
     names = {Path(path).name for path in printed["files"]}
-    assert names == {"task_losses.html", "task_losses.json", "tasks.csv", "changed_documents.csv"}
+    assert names == {"task_losses.html", "task_losses.json", "losses.csv", "changed_documents.csv"}
 
 
 def test_compare_logs_prints_differences(logs: Path) -> None:

@@ -102,11 +102,11 @@ CREATE (:Belief {id: 'walked/' + row[0] + row[1], run: 'walked', subject: row[0]
 def test_path_and_communities_as_table_and_json(graph: Graph, at: dict[str, str]) -> None:
     graph.query(BELIEVED)
     shown = kgprobe("graph", "path", "a", "C", **at)
-    assert "│ A       │ likes    │ B      │ 90%   │ leans known │" in shown.stdout
+    assert ["A", "likes", "B", "90%", "leans", "known"] in [line.split() for line in shown.stdout.splitlines()]
     assert "2 facts by run walked; the least known one is known with 80.0%: B | likes | C." in shown.stdout
     path = json.loads(kgprobe("graph", "path", "a", "c", "--max-facts", "1", "--json", **at).stdout)
     assert [fact["fact"] for fact in path.pop("facts")] == ["ac"]
-    assert path == {"run": "walked", "one": "a", "other": "c", "most_facts": 1, "known": pytest.approx(0.1)}
+    assert (path["run"], path["most_facts"], path["known"]) == ("walked", 1, pytest.approx(0.1))
     communities = kgprobe("graph", "communities", "--method", "components", **at)
     assert "Run walked: 3 unknown facts of 3 entities, 1 community (components)." in communities.stdout
     result = json.loads(kgprobe("graph", "communities", "--run", "walked", "--json", **at).stdout)

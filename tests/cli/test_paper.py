@@ -1,6 +1,7 @@
 """``kgprobe paper`` and ``--as-paper`` as a user types them, and the commands that repeat the papers' tables."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -122,12 +123,12 @@ def test_given_option_wins_and_both_are_shown_and_stored(home: dict[str, str], m
 
 def test_paper_lists_papers_then_tables(home: dict[str, str]) -> None:
     listed = succeed("paper", **home, COLUMNS="80")
-    assert "│ latent-knowledge │" in listed.stdout
+    assert re.search("^ *latent-knowledge  .*[0-9]", listed.stdout, re.MULTILINE)
     assert "latent-knowledge: Towards Reliable Latent Knowledge" in listed.stdout
     contents = kgprobe("paper", "distractors", "--first-model", "hf:gpt2", **home)
     assert "table-4  Robustness of measures to errors in sentences" in contents.stdout
     assert "    $ kgprobe study strategies --model hf:gpt2 " in contents.stdout
-    rows = json.loads(kgprobe("paper", "kglens", "--json", **home).stdout)["tables"]
+    rows = json.loads(kgprobe("paper", "kglens", "--json", **home).stdout)["entries"]
     assert len(rows) == 15
     assert kgprobe("paper", "kglen", **home).returncode == 2
     assert "--replicate needs NAME and TABLE" in kgprobe("paper", "--replicate", **home).stderr

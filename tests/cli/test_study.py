@@ -80,7 +80,8 @@ def test_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) 
     command = ["study", "strategies", "--model", model, "--strategy", "random", "--strategy", "temporal-semantic"]
     found = printed(*command, *COMMON, **home)
     assert [set(row) for row in found["table"]] == [{"n", "random", "temporal-semantic"}] * 3
-    assert Path(found["data"]).read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
+    (data,) = found["files"]
+    assert Path(data).read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
     assert "Plotly" in Path(found["page"]).read_text()
     assert found["verdict"].startswith("The hardest distractors are those of ")
     short = kgprobe(*command, *COMMON[:-1], **home)
@@ -93,9 +94,9 @@ def test_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) 
     shown = kgprobe(*command, *COMMON[:-1], "--full", **home)
     assert f"Measuring {model} · random: 6 facts, 6 of them measured before." in shown.stderr
     assert "Mean Min@n by strategy" in shown.stdout
-    assert found["notes"][0] in " ".join(shown.stdout.split())
+    assert found["notes"][0] in " ".join(shown.stderr.split())
     assert f"Page: {Path(found['page']).as_uri()}" in shown.stdout
-    assert f"Data: {found['data']}" in shown.stdout
+    assert f"Data: {data}" in shown.stdout
 
 
 def test_errors_name_the_options_of_the_command(home: dict[str, str], model: str, tmp_path: Path) -> None:
@@ -125,5 +126,5 @@ def test_example_in_the_help_can_be_read(name: str, read: Callable[[Path], bool]
 def test_sampling_needs_no_graph(home: dict[str, str]) -> None:
     few = ["--requests", "128", "--hardest", "5", "--repeats", "2"]
     found = printed("study", "sampling", *few, "--seed", "3", "--json", **home)
-    assert found["study"] == "sampling"
+    assert found["name"] == "sampling"
     assert "2 repetitions" in found["title"]

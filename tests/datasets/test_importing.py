@@ -62,7 +62,7 @@ def test_published_layout_gives_facts_with_choices(tmp_path: Path, form: str) ->
     source = publish(tmp_path / "published", rows[::2], rows[1::2], form)
     (source / "data" / "relationID_names.json").write_text('{"50": ["P36", "capital"], "3": ["P569", "date of birth"]}')
     imported = kgprobe.import_dataset(source, tmp_path / "mc")
-    assert (imported.skipped, imported.merged) == ({}, 0)
+    assert (imported.skipped, imported.merged_choices) == ({}, 0)
     for split, expected in (("train", rows[::2]), ("test", rows[1::2])):
         written = rows_of(tmp_path / "mc", split)
         assert len(written) == len(expected)
@@ -116,7 +116,7 @@ def test_import_object_among_choices_is_merged(tmp_path: Path) -> None:
     rows = published_rows()
     rows[1]["Multiple Choices"] = "['Tokyo', 'Paris', 'Paris', 'Oslo']"
     imported = kgprobe.import_dataset(publish(tmp_path / "published", rows[::2], rows[1::2]), tmp_path / "mc")
-    assert imported.merged == 2
+    assert imported.merged_choices == 2
     assert sorted(rows_of(tmp_path / "mc", "test")[0].choices) == ["Oslo", "Paris", "Tokyo"]
 
 

@@ -75,7 +75,7 @@ def full(graph: Graph) -> Graph:
 def test_copy_holds_what_the_graph_holds(full: Graph, empty: Graph) -> None:
     told: list[tuple[str, int, int]] = []
     before = digest_of(full)
-    copied = copy_graph(full, empty, lambda *now: told.append(now))
+    copied = copy_graph(full, empty, lambda now: told.append((now.stage, now.done, now.total)))
     assert (copied.resumed, copied.was_there) == (False, False)
     assert copied.digest == before == digest_of(full) == digest_of(empty)
     kinds = {kind: its.count for kind, its in copied.digest.kinds.items()}

@@ -10,6 +10,7 @@ import pytest
 
 import kgprobe
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import StepProgress
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.graph import types
@@ -52,7 +53,7 @@ def labels_in(graph: Graph) -> dict[str, set[str]]:
 def test_largest_types_get_removable_labels(graph: Graph) -> None:
     load_types(graph, ENTITIES, "first")
     seen: list[tuple[int, int]] = []
-    result = kgprobe.add_types(graph, count=3, on_progress=lambda done, total: seen.append((done, total)))
+    result = kgprobe.add_types(graph, count=3, on_progress=lambda now: seen.append((now.done, now.total)))
     assert [(row.name, row.id, row.size) for row in result] == [
         ("City", "T1", 6),
         ("City_T2", "T2", 4),
@@ -85,8 +86,8 @@ def test_interrupted_call_is_completed_by_the_next(graph: Graph, monkeypatch: py
     monkeypatch.setattr(types, "_AT_ONCE", 2)
     load_types(graph, ENTITIES, "first")
 
-    def stop(done: int, _total: int) -> Any:
-        if done >= 4:
+    def stop(now: StepProgress) -> Any:
+        if now.done >= 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -221,7 +222,7 @@ def test_interrupted_twins_are_completed_others_are_kept(graph: Graph, monkeypat
     load(graph, WrittenSource(ENTITIES, facts, [Relation("r", "capital")]))
     graph.query("MATCH (s:Entity {id: 'a0'}) MATCH (o:Entity {id: 'a1'}) CREATE (s)-[:CAPITAL {of: 'the user'}]->(o)")
 
-    def stop(_done: int, _total: int) -> Any:
+    def stop(_: StepProgress) -> Any:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -103,7 +103,14 @@ def test_prefix_makes_answers_likelier_model_unchanged(tokenizer):
 
     def learn(seed: int):
         return learn_virtual_prompt(
-            scorer, PROMPT, STATEMENTS, ANSWERS, WORDS, options, seed=seed, on_progress=lambda *done: steps.append(done)
+            scorer,
+            PROMPT,
+            STATEMENTS,
+            ANSWERS,
+            WORDS,
+            options,
+            seed=seed,
+            on_progress=lambda now: steps.append((now.done, now.total)),
         )
 
     learned = learn(1)

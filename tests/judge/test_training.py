@@ -39,7 +39,10 @@ def test_layer_that_says_most_is_chosen():
     answers = np.random.default_rng(1).integers(0, 3, 420)
     steps = []
     judge, splits = trained(
-        with_signal(answers, (0.1, 1.2, 0.3)), answers, *names, on_progress=lambda *done: steps.append(done)
+        with_signal(answers, (0.1, 1.2, 0.3)),
+        answers,
+        *names,
+        on_progress=lambda now: steps.append((now.done, now.total)),
     )
     assert judge.layer == 5
     assert [one.layer for one in judge.layers] == list(LAYERS)

@@ -106,7 +106,7 @@ def test_model_of_one_accuracy_correlates_with_nothing() -> None:
     every = dict.fromkeys(relations, True)
     some = {"x": True, "y": False, "z": True}
     found = compared({"all": every, "some": some, "more": some}, relations)
-    correlation = next(table for table in found.tables() if table.key == "correlation")
+    correlation = next(table for table in found.tables() if table.key == "correlations")
     assert correlation.notes == ["all has the same accuracy in all relations, so its correlations are undefined."]
     assert np.isnan(found.correlation).tolist() == [[True] * 3, [True, False, False], [True, False, False]]
     assert found.correlation[1, 2] == pytest.approx(1)
@@ -116,7 +116,7 @@ def test_two_relations_have_no_correlation() -> None:
     relations = {"x": "r0", "y": "r1"}
     two = compared({"one": {"x": True, "y": False}, "other": {"x": True, "y": False}}, relations)
     assert np.isnan(two.correlation).all()
-    assert "correlation" not in [table.key for table in two.tables()]
+    assert "correlations" not in [table.key for table in two.tables()]
     assert two.to_dict()["correlation"] == [[None, None], [None, None]]
 
 

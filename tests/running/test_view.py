@@ -18,6 +18,7 @@ import kgprobe
 from kgprobe.api import rounds as api_rounds
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.plugins import Register
+from kgprobe.base.progress import StepProgress
 from kgprobe.base.records import Entity
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.beliefs.summary import summarize, view_rows
@@ -156,9 +157,9 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     run_rounds(loaded, "second", shown=False, seed=6)
     calls = 0
 
-    def stop(step: str, _done: int, _total: int) -> None:
+    def stop(now: StepProgress) -> None:
         nonlocal calls
-        calls += step == view.WRITING
+        calls += now.stage == view.WRITING
         if calls == steps:
             raise StoppedError
 
@@ -167,7 +168,7 @@ def test_interrupted_show_is_continued_and_never_mixed(loaded: Graph, steps: int
     assert len(on_facts(loaded)) == 16 * steps
     assert_holds(loaded, "second", everywhere=False)
     done = []
-    show_run(loaded, "second", lambda _step, now, _total: done.append(now))
+    show_run(loaded, "second", lambda now: done.append(now.done))
     # Continued, not begun again.
     assert done[0] == 16 * (steps + 1)
     assert_holds(loaded, "second")
@@ -291,7 +292,7 @@ def test_interrupted_removal_is_finished_by_the_next_run(loaded: Graph) -> None:
     run_rounds(loaded, "first")
     complete = on_facts(loaded)
 
-    def stop(_step: str, _done: int, _total: int) -> None:
+    def stop(_: StepProgress) -> None:
         raise StoppedError
 
     with pytest.raises(StoppedError):
@@ -312,7 +313,7 @@ def test_run_deleted_by_hand_leaves_no_beliefs(loaded: Graph) -> None:
     # A fact that no run can ask.
     loaded.query("MATCH ()-[f:FACT]->() WITH f LIMIT 1 SET f.relation = 'not askable'")
     steps = []
-    show_run(loaded, "second", lambda step, done, total: steps.append((step, done == total)))
+    show_run(loaded, "second", lambda now: steps.append((now.stage, now.done == now.total)))
     assert [step for step in steps if step[1]] == [(view.REMOVING, True), (view.WRITING, True)]
     assert_holds(loaded, "second")
 

@@ -1,12 +1,13 @@
 """A folder of import files: its manifest, the arguments of the import, and the steps that finish the imported graph."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.bulk.row_files import ARRAY_DELIMITER_NAME
 from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.driver import batches
@@ -86,9 +87,7 @@ def read_bulk_files(folder: Path) -> BulkFiles:
         ) from error
 
 
-def finish(
-    graph: Graph, folder: Path, on_progress: Callable[[str, int, int], None] = lambda stage, done, total: None
-) -> BulkFiles:
+def finish(graph: Graph, folder: Path, on_progress: OnProgress = no_progress) -> BulkFiles:
     """Complete a graph that was imported from a folder of files, and check its counts.
 
     Creates constraints and indexes, empty lists, and the few properties that the files cannot contain. Repeating the
@@ -97,16 +96,16 @@ def finish(
     Cost: the indexes, and one visit of each entity.
 
     Args:
-        on_progress: called with the step, the number of entities done, and the number of all entities.
+        on_progress: called with the number of completed entities.
     """
     files = read_bulk_files(folder)
-    on_progress("looking", 0, files.next_number)
+    on_progress(StepProgress("looking", 0, files.next_number, "entities"))
     state = graph.read("bulk/state", id=files.fingerprint)
     if not state:
         raise ArgumentError("graph", f"was not imported from the files in {folder}; import them first.")
     if state[0]["stage"] != IMPORTED:
         return files
-    on_progress("indexing", 0, files.next_number)
+    on_progress(StepProgress("indexing", 0, files.next_number, "entities"))
     apply_schema(graph)
     graph.write("bulk/await_indexes", seconds=_INDEX_SECONDS)
     for kind, path in (("relation", folder / EXTRA_RELATIONS), ("entity", folder / EXTRA_ENTITIES)):
@@ -116,7 +115,8 @@ def finish(
     for first in range(0, files.next_number, _NUMBERS_AT_ONCE):
         for query in ("bulk/no_aliases", "bulk/no_types"):
             graph.write(query, first=first, behind=first + _NUMBERS_AT_ONCE)
-        on_progress("completing", min(first + _NUMBERS_AT_ONCE, files.next_number), files.next_number)
+        completed = min(first + _NUMBERS_AT_ONCE, files.next_number)
+        on_progress(StepProgress("completing", completed, files.next_number, "entities"))
     actual = column_by("name", "count", graph.read("bulk/counts"))
     wrong = [name for name, count in files.counts.items() if actual[name] != count]
     if wrong:

@@ -11,11 +11,12 @@ import psutil
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import disk_is_full
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.bulk.bulk_files import BulkFiles, finish, read_bulk_files
 from kgprobe.graph.bulk.converting import convert
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
-from kgprobe.graph.loading import LoadProgress, LoadReport, OnProblem, OnProgress, keeping, measuring, report_of
+from kgprobe.graph.loading import LoadReport, OnProblem, keeping, measuring, report_of
 from kgprobe.graph.servers.folder import Folder, Import
 from kgprobe.graph.servers.leases import take_lease
 from kgprobe.graph.servers.neo4j_engine import ENGINE, admin_command
@@ -169,7 +170,7 @@ def load_bulk_source(
     bulk_files: str | Path | None = None,
     strict: bool = False,
     on_problem: OnProblem = lambda message: None,
-    on_progress: OnProgress = lambda progress: None,
+    on_progress: OnProgress = no_progress,
 ) -> LoadReport:
     """Load an open source; otherwise as :func:`kgprobe.load_bulk`."""
     if isinstance(graph, str) and is_address(graph):
@@ -194,9 +195,11 @@ def load_bulk_source(
 
 def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: OnProgress) -> None:
     """Import files into a reserved folder, and finish the graph."""
-    import_files(folder, place, files, lambda percent: on_progress(LoadProgress("importing", 0, percent, 100 * STAGES)))
+    import_files(
+        folder, place, files, lambda percent: on_progress(StepProgress("importing", percent, 100 * STAGES, "%"))
+    )
     with take_lease(folder, unfinished=True).connect() as graph:
-        finish(graph, place, lambda stage, done, total: on_progress(LoadProgress(stage, 0, done, total)))
+        finish(graph, place, on_progress)
     folder.remove_import()
 
 
@@ -206,7 +209,7 @@ def write_bulk_source(
     *,
     strict: bool = False,
     on_problem: OnProblem = lambda message: None,
-    on_progress: OnProgress = lambda progress: None,
+    on_progress: OnProgress = no_progress,
 ) -> LoadReport:
     """Write an open source; otherwise as :func:`kgprobe.write_bulk`."""
     problems: list[str] = []

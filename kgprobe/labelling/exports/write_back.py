@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.progress import OnProgress, no_progress
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Fact
 from kgprobe.base.sanitize import visible
 from kgprobe.base.tables import Heading, ResultRow
@@ -31,7 +31,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.located_facts import Change, Element, LocatedFacts, LocatesFacts, elements_with, write_properties
 from kgprobe.labelling.exports.labels import FactLabels
 from kgprobe.labelling.table import ASKED, BELIEFS, PREDICTED, SCHEMES, LabelledFact
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 
 Positions = NDArray[np.int64]
 
@@ -220,7 +220,7 @@ class WriteBack(Result):
 
     labels: str
     dry_run: bool
-    relations: Sequence[LabelledRelation]
+    relations: Annotated[Sequence[LabelledRelation], Listing("")]
     written: int
     unchanged: int
     removed: int
@@ -228,8 +228,6 @@ class WriteBack(Result):
     obstacles: Mapping[str, int]
     unusable: int
     examples: Sequence[str]
-
-    row, listed, key = LabelledRelation, "relations", "relations"
 
     def summary(self) -> str:
         """Return the counts in sentences."""
@@ -265,15 +263,14 @@ def write_labels(
     scheme: str | None = None,
     prefix: str = PREFIX,
     dry_run: bool = False,
-    on_matched: OnProgress = no_progress,
-    on_written: OnProgress = no_progress,
+    on_progress: OnProgress = no_progress,
 ) -> WriteBack:
     """Write labels onto the relationships of a user's graph; see :func:`kgprobe.write_back`."""
     scheme, note = labels.choose_scheme(scheme)
     values = _Values(LabelIndex.of(labels.rows(), scheme), labels, prefix)
     with temporary_folder("write-back") as folder:
         matching = _Matching(values, folder / "changes")
-        matching.read(source, on_matched)
+        matching.read(source, on_progress)
         matching.check(source)
         counts = matching.counts()
         missed = 0
@@ -281,7 +278,7 @@ def write_labels(
             done, total = 0, counts[_WRITE] + counts[_CLEAR]
             for size, written in write_properties(source.graph, values.names, matching.changes()):
                 done, missed = done + size, missed + size - written
-                on_written(done, total)
+                on_progress(StepProgress("Writing", done, total, "elements"))
         changed = f"{missed:,} relationships or nodes were changed or deleted in the meantime, and left alone."
         notes = tuple(filter(None, [note, changed if missed else ""]))
         return WriteBack(
@@ -329,13 +326,13 @@ class RemovedLabels:
 
 
 def remove_labels(
-    graph: Graph, prefix: str = PREFIX, *, dry_run: bool = False, on_written: OnProgress = no_progress
+    graph: Graph, prefix: str = PREFIX, *, dry_run: bool = False, on_progress: OnProgress = no_progress
 ) -> RemovedLabels:
     """Remove all written properties from a user's graph.
 
     Args:
         dry_run: True to count and remove nothing.
-        on_written: called with the number of cleared ones, and of all.
+        on_progress: called with the relationships and nodes that were cleared.
     """
     names = property_names(prefix)
     encoder, decoder = msgspec.json.Encoder(), msgspec.json.Decoder(Change)
@@ -355,7 +352,7 @@ def remove_labels(
             changes = () if dry_run else map(decoder.decode, file)
             for size, written in write_properties(graph, names, changes):
                 done, changed = done + size, changed + size - written
-                on_written(done, total)
+                on_progress(StepProgress("Removing", done, total, "elements"))
     return RemovedLabels(dry_run, total - changed, left, foreign.describe(), changed)
 
 
@@ -454,7 +451,7 @@ class _Matching:
         self._first_fact: Fact | None = None
         self._decoder = msgspec.json.Decoder(_Place)
 
-    def read(self, source: LocatesFacts, on_matched: OnProgress) -> None:
+    def read(self, source: LocatesFacts, on_progress: OnProgress) -> None:
         """Match all relationships and nodes of the mapping, and write their changes into the file."""
         encoder = msgspec.json.Encoder()
         located = source.locate(self._values.names)
@@ -464,7 +461,7 @@ class _Matching:
                 for place in self._places(batch):
                     file.write(encoder.encode(place) + b"\n")
                 done += len(batch)
-                on_matched(done, max(done, source.places))
+                on_progress(StepProgress("Matching", done, max(done, source.places), "elements"))
 
     def _places(self, batch: Sequence[LocatedFacts]) -> Iterator[_Place]:
         facts = list(chain.from_iterable(located.facts for located in batch))

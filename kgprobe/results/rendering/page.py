@@ -65,13 +65,9 @@ class Card:
     high: float | None = None
 
 
-def table_section(table: Table, shaded: Sequence[str] = ()) -> Section:
-    """Return a section with a table under its title.
-
-    Args:
-        shaded: columns of shares whose cells are shaded by value; those with intervals always are.
-    """
-    return Section("table", table.title, {"table": table, "shaded": shaded}, short=re.split("[:,(]", table.title)[0])
+def table_section(table: Table) -> Section:
+    """Return a section with a table under its title."""
+    return Section("table", table.title, {"table": table}, short=re.split("[:,(]", table.title)[0])
 
 
 def settings_section(config: Mapping[str, Any], title: str = "How it was made") -> Section:
@@ -165,6 +161,7 @@ def _environment() -> jinja2.Environment:
     environment.globals.update(
         is_share=lambda value: isinstance(value, Share),
         is_number=is_number,
+        is_fraction=lambda value: isinstance(value, (float, Percent)),
         plain=lambda value: value.value if isinstance(value, (Percent, Points)) else value,
         numeric_columns=numeric_columns,
         share_columns=share_columns,

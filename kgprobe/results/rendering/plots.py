@@ -150,8 +150,8 @@ def write_plots_page(
 ) -> Path:
     """Write a page of plots and tables, creating its folder, and return its path.
 
-    Plotly's script (5 MB) is written to the parent folder, where the pages of all results share it. For a page
-    ``alone`` it is written to the page's folder. Names and notes are escaped.
+    For plots, plotly's script (5 MB) is written to the parent folder, where the pages of all results share it; for a
+    page ``alone``, to the page's folder. Names and notes are escaped.
 
     Args:
         config: settings that affect the numbers; JSON-compatible.
@@ -161,13 +161,16 @@ def write_plots_page(
         KgprobeError: the page cannot be written.
     """
     make_folder(path.parent)
-    script = _shared_script(path.parent if alone else path.parent.parent)
+    plotly = None
+    if plots:
+        script = _shared_script(path.parent if alone else path.parent.parent)
+        plotly = script if alone else f"../{script}"
     sections = [Section("plot", plot.title, {"plot": _drawn(plot, place)}) for place, plot in enumerate(plots)]
     sections += map(table_section, tables)
     if notes:
         sections.append(Section("text", "Notes", {"paragraphs": notes}))
     sections.append(settings_section(config, ""))
-    return write_page(path, title, [verdict], sections, plotly=script if alone else f"../{script}")
+    return write_page(path, title, [verdict], sections, plotly=plotly)
 
 
 def _shared_script(folder: Path) -> str:

@@ -1,13 +1,12 @@
 """Tables on the terminal, and the texts of their cells."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -16,7 +15,6 @@ from kgprobe.base.sanitize import visible
 from kgprobe.base.tables import Table
 from kgprobe.graph.rows import cell
 from kgprobe.results.rendering.rows import TwoLines
-from kgprobe.results.rendering.rows import table as rows_table
 
 # Maximum number of rows with the same cell in the grouping column.
 _SHOWN_OF_A_GROUP = 2
@@ -39,17 +37,6 @@ def shown(value: Any) -> str:
         return "≈ 0" if 0 < abs(value) < 0.0005 else f"{value:.3f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return cell(value)
-
-
-def rounded(value: Any) -> str:
-    """Return a value's text with three decimals; very small numbers have two significant digits.
-
-    >>> rounded(0.00588235), rounded(0.000012345), rounded(1990), rounded(None)
-    ('0.006', '1.2e-05', '1990', '')
-    """
-    if isinstance(value, float) and math.isfinite(value):
-        return f"{value:.2g}" if 0 < abs(value) < 0.0005 else f"{value:,.3f}"
     return cell(value)
 
 
@@ -152,17 +139,6 @@ def _columns(table: Table, widths: Mapping[str, int]) -> RichTable:
         ]
         drawn.add_row(*map(Text, cells))
     return drawn
-
-
-def lined_table(table: Table, width: int) -> RenderableType:
-    """Return a table with all of its rows in lines, for example of distractors, and its notes below.
-
-    Args:
-        width: of the terminal, in characters.
-    """
-    drawn, _ = rows_table(table.columns, map(dict, table.rows), len(table.rows), width, rounded)
-    title = [Text(visible(table.title), style="bold")] if table.title else []
-    return Group(*title, drawn, *notes_of(table.notes))
 
 
 def reasons_note(reasons: Mapping[str, int], title: str = "Not askable", at_most: int = 8) -> str:

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.sampling.columns.graph_columns import GraphColumns, Int32s, Int64s, UInt64s, members_by
-from kgprobe.sampling.columns.said import Said, mixed
+from kgprobe.sampling.columns.graph_columns import GraphColumns, Int32s, Int64s, Said, UInt64s, members_by, mixed
 from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, places_among
 from kgprobe.sampling.statement_negatives import ENDS, OBJECT, RELATION, equivalent_relations
 

@@ -6,16 +6,18 @@ All other flaws are warnings: read the sentence and decide.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from kgprobe.base.dates import today
 from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Rejected, Relation
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article
@@ -51,7 +53,7 @@ _OPENINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(ResultRow):
     """A flaw of a template.
 
     Attributes:
@@ -62,11 +64,11 @@ class Flaw:
         problem: predicate of the template.
     """
 
-    relation: str
-    kind: str
-    template: str
-    severity: Severity
-    problem: str
+    relation: Annotated[str, Heading("relation")]
+    kind: Annotated[str, Heading("kind")]
+    template: Annotated[str, Heading("template")]
+    severity: Annotated[Severity, Heading("severity")]
+    problem: Annotated[str, Heading("problem")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,12 @@ class CheckedTemplates:
     without_clozes: Sequence[str]
 
 
-def check_graph(
-    graph: Graph, ids: Sequence[str] = (), report_progress: Callable[[int, int], None] = lambda done, total: None
-) -> CheckedTemplates:
+def check_graph(graph: Graph, ids: Sequence[str] = (), on_progress: OnProgress = no_progress) -> CheckedTemplates:
     """Check the templates of the graph's relations with facts of each.
 
     Args:
         ids: ids of the relations; empty for all.
-        report_progress: called with the numbers of checked relations and of all relations.
+        on_progress: called after each relation.
 
     Raises:
         UnknownNameError: An id is not in the graph.
@@ -100,7 +100,7 @@ def check_graph(
     flaws = []
     for done, relation in enumerate(relations, start=1):
         flaws += check_relation(relation, examples_of(graph, relation.id, today()))
-        report_progress(done, len(relations))
+        on_progress(StepProgress("Checking", done, len(relations), "relations"))
     return _check_of(relations, flaws)
 
 

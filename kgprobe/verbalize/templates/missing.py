@@ -6,6 +6,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TypeAlias
 
+from kgprobe.base.progress import OnProgress, StepProgress
 from kgprobe.base.records import Relation
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
@@ -49,7 +50,7 @@ def write_missing_templates(
     *,
     force: bool,
     load: bool,
-    on_progress: Callable[[int, int], None],
+    on_progress: OnProgress,
     on_written: Callable[[WrittenRelation], None],
 ) -> MissingTemplates:
     """Write templates for relations that lack a kind of ``REQUIRED`` into a file, one relation after the other.
@@ -68,7 +69,7 @@ def write_missing_templates(
     failed: list[WrittenRelation] = []
     if pending:
         writing = writer(pending, known)
-        on_progress(0, len(pending))
+        on_progress(StepProgress("Writing", 0, len(pending), "relations"))
         with open_for_relations(path, overwrite=force) as file:
             for done, result in enumerate(writing, start=1):
                 if result.reason is None:
@@ -79,7 +80,7 @@ def write_missing_templates(
                 else:
                     failed.append(result)
                 on_written(result)
-                on_progress(done, len(pending))
+                on_progress(StepProgress("Writing", done, len(pending), "relations"))
     loaded = load and bool(written or existing)
     if loaded:
         load_source(graph, open_source("table", relations=path))

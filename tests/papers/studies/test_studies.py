@@ -327,7 +327,7 @@ def test_robustness_with_best_configurations_is_their_mean() -> None:
 
 def test_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     study = strategies_study({"random": measure(), "<b>": measure(shift=1)}, "a <model>", {"seed": 1})
-    study.write(tmp_path / "study")
+    study.write_files(tmp_path / "study")
     with (tmp_path / "study" / DATA).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["strategy"], int(row["n"]), float(row["mean"])) for row in rows] == [
@@ -380,7 +380,9 @@ def test_plot_separates_equal_curves_and_draws_whiskers(tmp_path: Path) -> None:
     points = Line("models", [1, 2], [0.5, 0.6], [0.4, 0.5], [0.6, 0.8], points=True, labels=["x", "y"])
     categories = CategoryPlot("C", "value", [Category("one", 0.5, 0.2, 0.6), Category("two", None)], (-1, 1))
     plots = [Plot("A", "n", "mean", same), Plot("B", "n", "mean", [points]), categories]
-    page = Study("made", "T", "V", [], [], plots).page(tmp_path / "made").read_text()
+    page = (
+        Study(name="made", title="T", verdict="V", table=[], data=[], plots=plots).page(tmp_path / "made").read_text()
+    )
     drawn = [json.loads(its) for its in re.findall(r"Plotly.newPlot\(\s*\"plot-\d\",\s*(\[.*?\]),\s*\{", page, re.S)]
     curves = [trace for trace in drawn[0] if "fill" not in trace]
     for what in ("dash", "width"):

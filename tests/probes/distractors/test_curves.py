@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from kgprobe.base.errors import KgprobeError
+from kgprobe.probes.distractors import curves
 from kgprobe.probes.distractors.curves import curve_rows, mean_at, mean_curve, shown_numbers
 from kgprobe.probes.distractors.evidence import DistractorEvidence, common_facts, curve_tables, measured, values_of
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
@@ -171,3 +172,13 @@ def test_fact_that_was_asked_several_times_counts_once() -> None:
     assert table.title == "By the number of distractors: means over 2 facts, with 95% bands"
     assert table.rows[0]["Min@n"].value == 0.5
     assert table.notes == ["2 facts have fewer than 2 distractors; they count with those they have."]
+
+
+def test_band_of_many_facts_equals_the_bootstrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).beta(2, 1, (4_000, 3))
+    resampled = mean_curve(values)
+    monkeypatch.setattr(curves, "_MOST_RESAMPLED", 1_000)
+    normal = mean_curve(values)
+    assert normal.low == pytest.approx(resampled.low, abs=0.0015)
+    assert normal.high == pytest.approx(resampled.high, abs=0.0015)
+    assert (normal.mean == resampled.mean).all()

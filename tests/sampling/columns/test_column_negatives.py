@@ -11,8 +11,7 @@ from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling.columns import statement_negatives as module
-from kgprobe.sampling.columns.graph_columns import GraphColumns, open_columns
-from kgprobe.sampling.columns.said import kept_said, said_of
+from kgprobe.sampling.columns.graph_columns import GraphColumns, kept_said, open_columns, said_of
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
 from kgprobe.sampling.keys import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS

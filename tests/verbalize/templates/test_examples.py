@@ -107,7 +107,7 @@ def test_templates_are_filled_with_facts_they_would_be_asked_of(loaded: Graph) -
 
 def test_graph_is_checked_with_its_own_facts(loaded: Graph) -> None:
     progress: list[tuple[int, int]] = []
-    checked = check_graph(loaded, report_progress=lambda done, total: progress.append((done, total)))
+    checked = check_graph(loaded, on_progress=lambda now: progress.append((now.done, now.total)))
     assert (checked.relations, checked.templates, checked.without_clozes) == (3, 6, ["P30"])
     assert [(flaw.relation, flaw.severity) for flaw in checked.flaws] == [("P47", "warning")]
     assert "in front of [Y], which does not suit 'France' (40% of its facts)" in checked.flaws[0].problem

@@ -59,7 +59,7 @@ from kgprobe.labelling.table import FACTS, LabelTable
 from kgprobe.models.spec import load_tokenizer
 from kgprobe.models.spec_forms import DEMO, is_api, is_spec, is_vllm, model_name
 from kgprobe.models.vllm_engine.options import parse_spec
-from kgprobe.results.result import Result
+from kgprobe.results.result import Listing, Result
 from kgprobe.sampling.facts import AskedFact, facts_present
 from kgprobe.sampling.keys import FactKey, seeded_number
 
@@ -164,10 +164,9 @@ class TrainingSet(Result):
     folder: Path
     manifest: Manifest
 
-    row, key = TrainingCounts, "counts"
-
-    def records(self) -> list[TrainingCounts]:
-        """Return the counts of each purpose."""
+    @property
+    def counts(self) -> Annotated[Sequence[TrainingCounts], Listing("")]:
+        """The counts of each purpose."""
         counts = self.manifest.counts.items()
         return [TrainingCounts(purpose, each.facts, each.examples, each.classes) for purpose, each in counts]
 
