@@ -81,9 +81,6 @@ class ControlSample(Result):
         """Write the roles, one JSON object per line, and return the path.
 
         `kgprobe probe --facts` asks these facts; `kgprobe check --roles` reports them by role.
-
-        Raises:
-            KgprobeError: the file cannot be written.
         """
         write_roles(Path(path), self.roles)
         return Path(path)

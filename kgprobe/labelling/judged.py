@@ -25,10 +25,7 @@ _SMALLEST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class JudgedFacts:
-    """The facts of a judged graph, in the order of the columns.
-
-    ``answers_of`` is the spec of the model whose answers the judge predicts.
-    """
+    """The facts of a judged graph, in the order of the columns; the judge predicts the answers of ``answers_of``."""
 
     folder: Path
     relations: tuple[str, ...]

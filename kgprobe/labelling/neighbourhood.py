@@ -78,10 +78,7 @@ class Neighbourhood:
                 yield NeighbourFact(**row)
 
     def facts_around(self, entities: Iterable[str]) -> Iterator[Step]:
-        """Yield the facts of entities in both directions; none of hubs and of literals.
-
-        Cost: at most ``max_degree`` facts for each entity.
-        """
+        """Yield the facts of entities in both directions, at most ``max_degree`` each; none of hubs and of literals."""
         for block in blocks(entities, _AT_ONCE):
             for row in self._stream("sample/facts_around", block):
                 entity, other, askable = row["entity"], row["other"], row["askable"]

@@ -122,10 +122,7 @@ class Predictions:
 def fitted(
     effects: Effects, rounds: Sequence[tuple[Positions, Bools]], among: Positions | None = None
 ) -> HierarchicalModel:
-    """Return the hierarchical model after some rounds of answers.
-
-    ``among`` has the positions of the facts whose answers count, ascending; None for all.
-    """
+    """Return the hierarchical model after rounds of answers about the facts at ``among`` (ascending; None for all)."""
     model = HierarchicalModel.of(effects)
     for positions, wrong in rounds:
         kept = slice(None) if among is None else np.isin(positions, among)

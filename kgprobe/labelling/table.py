@@ -242,10 +242,7 @@ def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
 
 
 def count_classes(rows: Iterable[LabelledFact], *, predicted: bool) -> tuple[Counter[str], Counter[str]]:
-    """Return the number of facts by class, and of those that are left out because their class is predicted.
-
-    With ``predicted``, none are left out.
-    """
+    """Return the number of facts by class, and of those left out as their class is predicted (unless ``predicted``)."""
     sizes, left_out = Counter[str](), Counter[str]()
     for row in rows:
         classes = row.classes_to_take(predicted)

@@ -48,9 +48,8 @@ class TaughtFacts:
 def read_taught(around: Neighbourhood, near: Listed) -> TaughtFacts:
     """Return the facts that a list, a file of roles or a data set teaches.
 
-    Args:
-        near: path of a file, or facts as :func:`~kgprobe.sampling.selection.list_facts` takes them. A file is a file
-            of roles if its first line has ``role``; a data set, in JSON Lines, if it has no ``subject``.
+    A file is a file of roles if its first line has ``role``; a data set, in JSON Lines, if it has no ``subject``; else
+    a list, see :func:`~kgprobe.sampling.selection.list_facts`.
     """
     if isinstance(near, (str, Path)):
         first = _first_record(Path(near))

@@ -77,10 +77,7 @@ def former_objects(former: str, as_of: int, present: bool) -> FormerObjects:
 
 @dataclass(frozen=True, slots=True)
 class Distractor:
-    """An entity in place of a fact's object.
-
-    ``unlike`` means that it shares no feature with the object, for lack of similar entities.
-    """
+    """An entity in place of a fact's object; ``unlike`` if it shares no feature with it, for lack of similar ones."""
 
     id: str
     label: str
@@ -147,9 +144,7 @@ def judged(graph: Graph, ruled: Sequence[RuledFact], tried: Tried) -> list[Row]:
 
     Arguments and cost as of :func:`admissible`.
 
-    Returns:
-        Rows of the query ``sample/candidates`` with a reason: None, ``itself``, ``nameless``, ``right`` or
-        ``namesake``.
+    Rows of the query ``sample/candidates`` have the reason None, ``itself``, ``nameless``, ``right`` or ``namesake``.
     """
     rows = []
     for place, numbers in tried:

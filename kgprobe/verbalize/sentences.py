@@ -44,8 +44,7 @@ class Cloze:
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:
     """Return the distinct continuations of a cloze sentence by the names of an entity, in the order of the names.
 
-    Returns:
-        Texts without surrounding white space, to be joined to the prompt by one space; at most one per name.
+    They have no surrounding white space, and are joined to the prompt by one space; at most one per name.
     """
     before = template.removesuffix(OBJECT)
     placed = [_placed(before, name) for name in names if name.strip()]

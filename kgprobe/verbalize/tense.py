@@ -241,9 +241,8 @@ def in_the_past(template: str) -> str | None:
 def templates_of(templates: Sequence[str], past_templates: Sequence[str], ended: bool) -> list[str]:
     """Return the templates of one kind that suit a fact.
 
-    Returns:
-        For a current fact, ``templates``. For an ended fact, ``past_templates`` and the ``templates`` that are in the
-        past tense; without ``past_templates``, all ``templates`` that can be put in the past.
+    For a current fact, they are ``templates``; for an ended fact, ``past_templates`` and the ``templates`` in the past
+    tense; without ``past_templates``, all ``templates`` that can be put in the past.
     """
     if not ended:
         return list(templates)

@@ -76,10 +76,7 @@ class DistractorProbe:
         return {**self._comparison.describe(), **self._items.describe()}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
-
-        Cost: see :meth:`DistractorComparison.answer`.
-        """
+        """Return an outcome for each fact, at the cost of :meth:`DistractorComparison.answer`."""
         return self._comparison.answer(self._items.of(facts, seed), seed)
 
 

@@ -66,10 +66,7 @@ def ask_after_examples(
     items: Sequence[ChoiceItem],
     demonstrations: Mapping[str, Sequence[Demonstration]],
 ) -> Iterator[Outcome]:
-    """Yield an outcome for each fact.
-
-    Cost: one scoring of all choices, with the common prefix of a relation's prompts computed once.
-    """
+    """Yield an outcome for each fact by one scoring of all choices; a relation's common prefix is computed once."""
     written: list[Prompt] = []
     continuations: list[Sequence[str]] = []
     for item in items:

@@ -25,10 +25,7 @@ class ExampleProbe:
     def __init__(
         self, graph: Graph, scorer: TextScorer, options: ExampleOptions, *, as_of: int, relations: Sequence[str] = ()
     ) -> None:
-        """Read the relations.
-
-        Examples and facts are true at ``as_of`` (``yyyymmdd``), other choices are not.
-        """
+        """Read the relations; examples and facts are true at ``as_of`` (``yyyymmdd``), other choices are not."""
         options = checked_options(options)
         self._scorer = scorer
         self._options = options

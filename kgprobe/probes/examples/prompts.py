@@ -191,11 +191,7 @@ _SPARE = 16
 
 
 class PromptWriter:
-    """Writer of prompts.
-
-    Attributes:
-        relations: ids of the relations whose facts can be asked, sorted.
-    """
+    """Writer of prompts; ``relations`` are the sorted ids of those whose facts can be asked."""
 
     def __init__(
         self,

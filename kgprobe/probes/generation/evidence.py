@@ -119,10 +119,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
 
 
 def counted_end(text: str, until: str) -> int:
-    """Return the number of characters of a text that count, including leading white space.
-
-    ``until`` is one of ``ENDS``.
-    """
+    """Return the number of characters of a text that count by one of ``ENDS``, including leading white space."""
     if until == "end":
         return len(text)
     start = text.lstrip()

@@ -114,10 +114,7 @@ class FactQuestion:
 
 
 def right_and_former(rows: Sequence[Row]) -> tuple[list[RightAnswer], list[RightAnswer]]:
-    """Return the objects that are right, and those that were and no longer are.
-
-    The rows are all objects of a subject and relation, see :func:`~kgprobe.sampling.facts.read_answers`.
-    """
+    """Return the right objects, and the former ones, of rows of :func:`~kgprobe.sampling.facts.read_answers`."""
     right: list[RightAnswer] = []
     former: list[RightAnswer] = []
     for row in rows:

@@ -96,10 +96,7 @@ class JudgementEvidence(Evidence, frozen=True, eq=False):
 
 
 class JudgedStatement(msgspec.Struct, frozen=True, eq=False):
-    """A statement with the model's judgement.
-
-    Natural logarithms are of the probabilities of the answers true, false, unknown: shape (3,).
-    """
+    """A statement with the model's judgement: natural log-probabilities of true, false, unknown, shape (3,)."""
 
     text: str
     log_probabilities: Floats

@@ -20,10 +20,7 @@ from kgprobe.probes.thoughts import thought_tables
 
 
 class AnsweredStatement(msgspec.Struct, frozen=True):
-    """A statement with its answers.
-
-    A judgement is a position in ``JUDGEMENTS``; ``NONE`` if the answer is unreadable.
-    """
+    """A statement with its answers; a judgement is a position in ``JUDGEMENTS``, ``NONE`` for an unreadable answer."""
 
     text: str
     answers: tuple[str, ...]

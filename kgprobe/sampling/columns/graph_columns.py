@@ -418,8 +418,7 @@ class Said:
     ) -> Bools:
         """Return True for statements in the graph, shape (statements,).
 
-        Args:
-            alike: relations with a common wording, by relation, including itself.
+        ``alike`` has the relations with a common wording, by relation, including itself.
 
         Cost: for each statement a look-up for each name of its ends and each of these relations.
         """

@@ -63,9 +63,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 def cloze_of_label(label: str) -> str | None:
     """Return a cloze sentence in the present tense for a relation's label; None if its form is unclear.
 
-    Args:
-        label: an English name of a relation. Remarks in brackets and all alternatives but the first (``director /
-            manager``) are dropped, and ``birthPlace`` is read as *birth place*.
+    Remarks in brackets and all alternatives but the first (``director / manager``) are dropped, and ``birthPlace`` is
+    read as *birth place*.
     """
     phrase = _phrase(label)
     words = phrase.split()

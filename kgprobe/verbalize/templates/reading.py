@@ -52,12 +52,7 @@ class ReadingVerdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TemplateReading:
-    """A template to be read.
-
-    Attributes:
-        facts: names of subjects and objects, at least one.
-        is_symmetric: True if the relation has facts in both directions.
-    """
+    """A template to be read with at least one fact; symmetric if its relation has facts in both directions."""
 
     kind: str
     template: str

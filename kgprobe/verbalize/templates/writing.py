@@ -101,10 +101,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRelation:
-    """Result of writing the templates of a relation.
-
-    ``reason`` is a clause on the lack of new templates; None if there are some.
-    """
+    """Result of writing the templates of a relation; without new ones, ``reason`` is a clause on why."""
 
     relation: Relation
     written_by: str

@@ -132,10 +132,7 @@ def _require_facts(
     *,
     predicted: bool,
 ) -> None:
-    """Raise ArgumentError if a class has no facts; the message lists those that have some.
-
-    Cost: a pass over the table if a class has none.
-    """
+    """Raise ArgumentError if a class has no facts, with those that have some. Cost: then a pass over the table."""
     present = {fact.class_ for own in chosen.values() for facts in own.values() for fact in facts}
     if present.issuperset(classes):
         return
