@@ -4,6 +4,7 @@ import ast
 import contextlib
 import doctest
 import functools
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +20,17 @@ from kgprobe.base.options import make_options
 from kgprobe.base.records import Rejected
 from kgprobe.cli.groups import DefaultGroup
 from kgprobe.cli.main import kgprobe as command_line
+from kgprobe.cli.sample import sample
 from kgprobe.graph.client import Graph
+from kgprobe.graph.endpoint import Endpoint
 from kgprobe.papers.baselines.register import BASELINES
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES
 from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.sources.contract import LOADERS, open_source
+from tests.cli.inprocess import succeed
 from tests.doctests import runner
+from tests.graph.servers.shared import environment_of
 from tests.installed import install
 from tests.models.tiny import byte_level, random_model
 
@@ -272,6 +277,19 @@ def test_example_of_a_loader_reads(examples: Installed) -> None:
     assert [placed.record.label for placed in source.entities()] == ["France", "Paris", "Atlantis"]
     assert len(list(source.relations())) == 1
     assert source.done == source.total
+
+
+@pytest.mark.usefixtures("examples")
+def test_example_of_a_command_prints_its_result(home: Path, example_endpoint: Endpoint) -> None:
+    (block,) = [block for block in blocks_of(CONTRIBUTING, "python") if block.text.startswith("# kgprobe_capitals.py")]
+    assert len(block.text.splitlines()) <= 20
+    import_module("kgprobe_capitals")
+    place = {"KGPROBE_HOME": str(home), **environment_of(example_endpoint)}
+    try:
+        done = succeed("sample", "capitals", "--limit", "3", "--json", **place)
+    finally:
+        del sample.commands["capitals"]
+    assert [json.loads(line)["relation"] for line in done.stdout.splitlines()] == ["P36"] * 3
 
 
 def test_example_of_a_result_has_two_tables(examples: Installed) -> None:

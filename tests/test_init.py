@@ -1,9 +1,7 @@
 """The public names of the package."""
 
-import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import kgprobe
 
@@ -12,15 +10,6 @@ def test_public_names_are_imported_at_first_use() -> None:
     program = "import sys, kgprobe; print(sorted(name for name in sys.modules if name.startswith('kgprobe')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "kgprobe.api" not in done.stdout
-
-
-def test_public_names_are_those_for_type_checkers() -> None:
-    modules = {}
-    for node in ast.walk(ast.parse(Path(kgprobe.__file__).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("kgprobe."):
-            modules |= {name.name: node.module for name in node.names}
-    assert modules.pop("__version__") == "kgprobe.base.version"
-    assert modules == kgprobe._MODULES
 
 
 def test_import_of_the_package_reads_no_source() -> None:

@@ -31,7 +31,6 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "metrics": (LOG,),
     "scheme": (LABEL_TABLE,),
     "shared": (*ANSWERS, LABEL_TABLE),
-    "models": (JUDGE,),
 }
 
 
@@ -100,8 +99,10 @@ def open_alike(
     return known[0], [_open(kind, result, graph) for kind, result in zip(known, results, strict=True)]
 
 
-def with_newest(results: "Sequence[Any]", kinds: Sequence[str], graph: "Graph | None" = None) -> list[Any]:
-    """Return results with the folder of a measurement in place of each spec of a model.
+def with_newest(
+    results: "Sequence[Any]", kinds: Sequence[str], graph: "Graph | None" = None
+) -> tuple[list[Any], list[str]]:
+    """Return results with the folder of a measurement in place of each spec of a model, and notes on the folders.
 
     The measurements are the newest ones that differ in the model alone, from each other and from other given
     measurements; without such ones, the newest of each model.
@@ -110,7 +111,7 @@ def with_newest(results: "Sequence[Any]", kinds: Sequence[str], graph: "Graph | 
     """
     specs = [isinstance(result, str) and is_spec(result) for result in results]
     if not any(specs) or MEASUREMENT not in kinds:
-        return list(results)
+        return list(results), []
     from kgprobe.api.stored import measurements_of
 
     choices: dict[int, Sequence[Path]] = {}
@@ -123,7 +124,11 @@ def with_newest(results: "Sequence[Any]", kinds: Sequence[str], graph: "Graph | 
     # With the same facts, if there are such measurements.
     chosen = _newest_alike(folders, with_facts=True) or _newest_alike(folders, with_facts=False)
     newest = dict(zip(choices, chosen or [each[0] for each in folders], strict=True))
-    return [newest[place] if is_model else results[place] for place, is_model in enumerate(specs)]
+    notes = []
+    for place in filter(specs.__getitem__, newest):
+        which = "newest" if newest[place] == choices[place][0] else "newest comparable"
+        notes.append(f"{results[place]}: its {which} measurement, {newest[place].name}.")
+    return [newest[place] if is_model else results[place] for place, is_model in enumerate(specs)], notes
 
 
 def _folder_of(result: "Any", kinds: Sequence[str], graph: "Graph | None") -> Path:

@@ -1,5 +1,7 @@
 """``kgprobe.compare``, ``check`` and ``gap``: stored results of one kind, and logs of other tools."""
 
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -7,6 +9,7 @@ from kgprobe.api.comparable import ANSWERS, COMPARABLE, LOG, check_options, open
 from kgprobe.api.kind_names import JUDGE, LABEL_TABLE
 from kgprobe.base.arguments import check_choice, several, share_below, whole_number
 from kgprobe.base.errors import ArgumentError
+from kgprobe.models.spec_forms import LocalOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -139,20 +142,31 @@ def compare(
     if kind is not None:
         check_choice("kind", kind, COMPARABLE)
     kinds = COMPARABLE if kind is None else [kind]
-    kind, opened = open_alike("results", with_newest(results, kinds, graph), kinds, graph)
-    given = {
-        "seed": seed,
-        "families": families,
-        "metrics": metrics,
-        "scheme": scheme,
-        "models": models,
-        "shared": shared,
-    }
+    newest, notes = with_newest(results, kinds, graph)
+    kind, opened = open_alike("results", newest, kinds, graph)
+    given = {"seed": seed, "families": families, "metrics": metrics, "scheme": scheme, "shared": shared}
     check_options(kind, given)
+    if kind != JUDGE and models is not None and models.local != LocalOptions():
+        raise ArgumentError("device", f"and other options of models are for a {JUDGE}; this is a {kind}.")
     if len(opened) < 2 and kind != JUDGE:
         raise ArgumentError("results", f"has {len(opened)}; expected at least two.")
     if len(opened) > 2 and kind in (LABEL_TABLE, LOG):
         raise ArgumentError("results", f"has {len(opened)}; a {kind} is compared with one other.")
+    compared = _compare(kind, opened, seed, families or {}, metrics, scheme or "profile", models, shared=shared)
+    return replace(compared, notes=[*notes, *compared.notes])
+
+
+def _compare(
+    kind: str,
+    opened: "Sequence[Any]",
+    seed: int,
+    families: "Mapping[str, str]",
+    metrics: "Sequence[str]",
+    scheme: str,
+    models: "Models | None",
+    *,
+    shared: bool,
+) -> "Comparison | LabelComparison | JudgeComparison | TaskComparison":
     if kind == JUDGE:
         from kgprobe.api.judging import compare_judges
 
@@ -161,7 +175,7 @@ def compare(
         from kgprobe.labelling.label_comparison import compare_tables
 
         first, second = opened
-        return compare_tables(first, second, scheme or "profile", shared=shared)
+        return compare_tables(first, second, scheme, shared=shared)
     if kind == LOG:
         from kgprobe.task_logs.task_comparison import compare_task_logs
 
@@ -171,7 +185,7 @@ def compare(
     from kgprobe.results.comparison import compare_results
 
     refuse_repeated("results", opened)
-    return compare_results(opened, seed, families or {})
+    return compare_results(opened, seed, families)
 
 
 @overload
@@ -255,9 +269,10 @@ def check(
             is unfinished or damaged, or has no metric with the values 0 and 1.
     """
     margin, metrics = share_below("margin", margin), several("metrics", metrics)
-    kind, opened = open_alike("tuned", with_newest([base, tuned], ANSWERS, graph), ANSWERS, graph)
+    newest, notes = with_newest([base, tuned], ANSWERS, graph)
+    kind, (before, after) = open_alike("tuned", newest, ANSWERS, graph)
     check_options(kind, {"roles": roles, "metrics": metrics, "shared": shared})
-    before, after = opened
+    checked: Forgetting | RoleComparison | TaskLosses
     if kind == LOG:
         from kgprobe.task_logs.task_losses import find_task_losses
 
@@ -266,13 +281,16 @@ def check(
     if roles is None:
         from kgprobe.results.forgetting import forgetting_between
 
-        return forgetting_between(before, after, margin, shared=shared)
-    from kgprobe.labelling.role_effects import roles_between
-    from kgprobe.labelling.roles import read_roles
+        checked = forgetting_between(before, after, margin, shared=shared)
+    else:
+        from kgprobe.labelling.role_effects import roles_between
+        from kgprobe.labelling.roles import read_roles
 
-    if isinstance(roles, (str, Path)):
-        return roles_between(before, after, read_roles(Path(roles)), margin, str(roles), shared=shared)
-    return roles_between(before, after, roles, margin, shared=shared)
+        if isinstance(roles, (str, Path)):
+            checked = roles_between(before, after, read_roles(Path(roles)), margin, str(roles), shared=shared)
+        else:
+            checked = roles_between(before, after, roles, margin, shared=shared)
+    return replace(checked, notes=[*notes, *checked.notes])
 
 
 def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "Graph | None" = None) -> "KnowledgeGap":
@@ -297,9 +315,11 @@ def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "G
     """
     from kgprobe.results.knowledge_gap import gap_between
 
-    kind, opened = open_alike("said", [stored, said], ANSWERS, graph)
+    newest = [with_newest([result], ANSWERS, graph) for result in (stored, said)]
+    kind, opened = open_alike("said", [result for (result,), _ in newest], ANSWERS, graph)
     _require_answers("said", kind)
-    return gap_between(*opened)
+    between = gap_between(*opened)
+    return replace(between, notes=[*chain.from_iterable(notes for _, notes in newest), *between.notes])
 
 
 def _require_answers(argument: str, kind: str) -> None:

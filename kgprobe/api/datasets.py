@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from kgprobe.api.kind_names import DATASET
-from kgprobe.api.measuring import check_measuring, measurement_name
+from kgprobe.api.measuring import check_helpers, check_name, measurement_name
+from kgprobe.api.options import Asking, Draw
 from kgprobe.api.stored import find, link_dataset
 from kgprobe.base.arguments import (
     check_choice,
@@ -23,12 +24,11 @@ from kgprobe.base.arguments import (
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import appearing, home, make_folder, replacing
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Relation
 from kgprobe.datasets import DATASET_PROBES, FORMATS, DatasetOptions
 from kgprobe.datasets.asking import (
-    DatasetQuestions,
     answer_line,
     dataset_demonstrations,
     dataset_probe,
@@ -48,6 +48,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
+from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
@@ -55,6 +56,7 @@ from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
 from kgprobe.running.settings import keep_declined, versions
 
 
+@documented(DatasetOptions, parameters=[Draw])
 def build_dataset(
     graph: Graph,
     folder: Path | str,
@@ -78,9 +80,7 @@ def build_dataset(
 
     Args:
         folder: new folder; complete, or not created at all.
-        relations, seed, as_of: as in :func:`kgprobe.sample_facts`.
         on_progress: called after each relation.
-        options: see :class:`~kgprobe.datasets.DatasetOptions`.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
@@ -176,6 +176,7 @@ def _files(folder: Path | str) -> DatasetFolder:
     return open_folder(path if path.is_dir() else find(folder, [DATASET]).folder)
 
 
+@documented(ExampleOptions, GenerationOptions, parameters=[Asking])
 def probe_dataset(
     folder: Path | str,
     model: Model | str,
@@ -212,12 +213,8 @@ def probe_dataset(
         seed: random seed of examples, sentences and the draw.
         batch_size: facts asked together; None takes the probe's own, or up to 50,000 with a batch API. Affects the
             answers of ``packed`` only.
-        name: name of the folder of the answers; None derives one from the settings.
         output: file for the answer to each fact (JSON lines); None writes none.
-        models: open models; None opens the model when needed. With Ray workers as in :func:`kgprobe.measure`.
-        callbacks: progress and interruption.
-        options: options of the probe, see :class:`~kgprobe.probes.examples.ExampleOptions` and
-            :class:`~kgprobe.probes.generation.GenerationOptions`, except ``choices``.
+        options: the parameters from ``examples`` on are options of the probe; ``choices`` are those of the data set.
 
     Raises:
         UnknownNameError: no such model.
@@ -233,13 +230,14 @@ def probe_dataset(
     name = optional_folder_name(name)
     batch_size = optional_number("batch_size", batch_size)
     per_relation, limit = optional_number("per_relation", per_relation), optional_number("limit", limit)
+    opened = models or Models()
+    asked_model = opened.open_asked(model)
     files = _files(folder)
     # Read all rows before loading the model, so that an invalid one is reported first.
     dataset_demonstrations(files, seed)
     questions = dataset_questions(files, per_relation, limit, seed)
-    opened = models or Models()
-    asked_model = opened.open_asked(model)
-    check_measuring(opened, asked_model, kind.name, name=name, seed=seed, **asdict(chosen))
+    check_helpers(opened, asked_model, options)
+    check_name(name, kind, chosen, seed, asked_model)
     asked_model.refresh()
     made_probe = dataset_probe(questions, asked_model, chosen)
     called = files.path.absolute().name
@@ -264,16 +262,11 @@ def probe_dataset(
     keep_declined(own, opened.spending.declined)
     result = Measurement(own, kind, read_measurement(own), progress)
     if output is not None:
-        _write_answers(Path(output), result, questions)
+        with replacing(Path(output)) as unfinished, open(unfinished, "wb") as file:
+            for outcome in result.outcomes:
+                line = answer_line(questions.rows[outcome.fact.fact], outcome)
+                file.write(msgspec.json.encode(line) + b"\n")
     return result
-
-
-def _write_answers(path: Path, result: Measurement, questions: DatasetQuestions) -> None:
-    """Write the answer to each fact as a line of JSON."""
-    with replacing(path) as unfinished, open(unfinished, "wb") as file:
-        for outcome in result.outcomes:
-            line = answer_line(questions.rows[outcome.fact.fact], outcome)
-            file.write(msgspec.json.encode(line) + b"\n")
 
 
 def export_dataset(
@@ -287,6 +280,7 @@ def export_dataset(
     between: str = " ",
     per_relation: int | None = None,
     seed: int = 0,
+    models: Models | None = None,
     on_progress: OnProgress = no_progress,
 ) -> HarnessTask:
     """Export a dataset as a task of lm-evaluation-harness, with the prompts and choices of :func:`probe_dataset`.
@@ -307,7 +301,7 @@ def export_dataset(
         model: model or spec whose context length limits the prompts; a note reports if its tokens make the harness
             count differently. None writes all examples, for any model.
         examples, separator, between: few-shot examples and separators, as in the probe ``examples``.
-        per_relation, seed: as in :func:`probe_dataset`.
+        per_relation, seed, models: as in :func:`probe_dataset`.
         on_progress: called after each fact.
 
     Raises:
@@ -315,7 +309,9 @@ def export_dataset(
         ArgumentError: an argument is out of range, or the task exists.
         KgprobeError: the dataset or the model is unusable, or no fact can be asked.
     """
-    layout, seed = _layout(examples, separator, between, "export_dataset"), whole_number("seed", seed, 0)
+    given = {"examples": examples, "separator": separator, "between": between}
+    options = make_options(ExampleOptions, given, "export_dataset")
+    layout, seed = Layout(unescaped(options.separator), unescaped(options.between)), whole_number("seed", seed, 0)
     files = _files(folder)
     limit = optional_number("per_relation", per_relation)
     called = folder_name("name", files.path.absolute().name if name is None else name)
@@ -324,24 +320,16 @@ def export_dataset(
         raise ArgumentError("tasks", f"has a task {called} already: {target}; choose another `name`, or delete it.")
     demonstrations = dataset_demonstrations(files, seed)
     total = sum(1 for _ in limited_rows(files, limit))
-    with Models() as models:
-        scorer = None if model is None else models.open(model).scorer()
-        prompts = ExamplePrompts(layout, examples, Room(scorer))
-        make_folder(target.absolute().parent)
-        with appearing(target.absolute()) as unfinished:
-            rows = limited_rows(files, limit)
+    scorer = None if model is None else (models or Models()).open_asked(model).scorer()
+    prompts = ExamplePrompts(layout, examples, Room(scorer))
+    make_folder(target.absolute().parent)
+    with appearing(target.absolute()) as unfinished:
+        rows = limited_rows(files, limit)
 
-            def on_fact(done: int) -> None:
-                on_progress(StepProgress("Exporting", done, total, "facts"))
+        def on_fact(done: int) -> None:
+            on_progress(StepProgress("Exporting", done, total, "facts"))
 
-            written, notes = write_task(unfinished, called, rows, prompts, demonstrations, scorer, on_fact)
-            if not written:
-                raise KgprobeError(
-                    f"No fact of {files.path} has an example of its relation that fits into the context."
-                )
+        written, notes = write_task(unfinished, called, rows, prompts, demonstrations, scorer, on_fact)
+        if not written:
+            raise KgprobeError(f"No fact of {files.path} has an example of its relation that fits into the context.")
     return HarnessTask(target, called, written, notes=notes)
-
-
-def _layout(examples: int, separator: str, between: str, whose: str) -> Layout:
-    options = make_options(ExampleOptions, {"examples": examples, "separator": separator, "between": between}, whose)
-    return Layout(unescaped(options.separator), unescaped(options.between))

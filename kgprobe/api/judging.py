@@ -1,17 +1,17 @@
 """``kgprobe.train_judge`` and other calls about judges: train, open, evaluate, judge a graph, show its figures."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kgprobe.api.options import Asking
 from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import optional_folder_name, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder
-from kgprobe.base.options import make_options, options_of
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -34,6 +34,7 @@ from kgprobe.running.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
 from kgprobe.running.settings import CONFIG, digest_of, require_identical
 
 
+@documented(JudgeOptions, parameters=[Asking])
 def train_judge(
     labels: Measurement | str | Path,
     *,
@@ -55,9 +56,8 @@ def train_judge(
     Args:
         labels: measurement of the probe ``true-false``, or its name.
         model: model whose hidden states are read; None for the labels' model. A smaller one of its family may do.
-        name, seed, models: as in :func:`kgprobe.measure`.
-        on_progress: called with the statements for the prompt encoder, the statements read, and the training steps.
-        options: see :class:`~kgprobe.judge.JudgeOptions`.
+        seed: random seed.
+        on_progress: called after statements for the prompt encoder, read statements, and training steps.
 
     Raises:
         ArgumentError: an argument is out of range, ``labels`` is a measurement of another probe, or the labels' model
@@ -73,7 +73,7 @@ def train_judge(
     data = divide_labels(answered, chosen, seed)
     check_name(name, data.settings())
     check_training(data)
-    opened = (models or Models()).open(answered.model if model is None else model)
+    opened = (models or Models()).open_asked(answered.model if model is None else model)
     scorer = opened.local_scorer()
     opened.refresh()
     described = scorer.describe()
@@ -121,7 +121,7 @@ def evaluate_judge(
         _, statements = statements.divide(judge.training["options"]["test_size"], judge.training["seed"])
     if not statements.texts:
         raise KgprobeError(f"{answered.name} has no labels outside the judge's training set.")
-    opened = (models or Models()).open(judge.reader["name"] if model is None else model)
+    opened = (models or Models()).open_asked(judge.reader["name"] if model is None else model)
     scorer = opened.local_scorer()
     check_judge(judge, scorer)
     return quality_on(judge, scorer, statements, answers)
@@ -135,6 +135,7 @@ def compare_judges(judges: Sequence[Judge], models: Models | None = None) -> Jud
     return JudgeComparison(qualities=qualities, config=config)
 
 
+@documented(JudgedGraphOptions, parameters=[Asking])
 def judge_graph(
     graph: Graph,
     judge: Judge | str | Path,
@@ -163,9 +164,7 @@ def judge_graph(
         relations: ids or names of relations; empty means those of the labels, or all that have statements if the labels
             are of another graph, or with ``all_relations``.
         as_of: date at which facts must be current; None is that of the labels.
-        seed, name, models: as in :func:`kgprobe.measure`.
-        callbacks: progress and interruption, after each shard.
-        options: see :class:`~kgprobe.judge.JudgedGraphOptions`.
+        seed: random seed.
 
     Returns:
         Progress; when all facts are judged, also the figures. The graph stores a summary: a
@@ -178,16 +177,21 @@ def judge_graph(
             judged graph, another process makes that share, or it is not writable.
     """
     chosen = make_options(JudgedGraphOptions, options, "judge_graph")
-    name, judge = optional_folder_name(name), _judge(judge)
-    share = check_judging(judge, name=name, seed=seed, **asdict(chosen))
+    name, judge, seed = optional_folder_name(name), _judge(judge), whole_number("seed", seed, 0)
+    # Validate what needs neither the graph nor a loaded model first.
+    share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
+    if chosen.ray is not None:
+        check_ray()
+    if name is not None:
+        _check_name(home() / "judged" / name, judge, seed, chosen.negatives)
     prepared = prepare_judging(
         graph,
         judge,
-        (models or Models()).open(judge.reader["name"] if model is None else model),
+        (models or Models()).open_asked(judge.reader["name"] if model is None else model),
         chosen,
         relations=relation_ids(graph, several("relations", relations)),
         as_of=None if as_of is None else as_of_day(as_of),
-        seed=whole_number("seed", seed, 0),
+        seed=seed,
     )
     folder = home() / "judged" / (name or f"{short_name(judge.answers_of)}-{digest_of(prepared.config)}")
     if chosen.ray is None:
@@ -201,29 +205,12 @@ def judge_graph(
     return JudgingProgress(folder=folder, shards=shards, judged=judged, notes=judged.notes)
 
 
-def check_judging(judge: Judge, *, name: str | None = None, seed: int = 0, **options: Any) -> ShardShare:
-    """Return the share of shards of a judged graph, after checks that load no model and read no graph.
-
-    Args:
-        options: options of :func:`judge_graph`; those that are not of :class:`~kgprobe.judge.JudgedGraphOptions` are
-            ignored.
-
-    Raises:
-        ArgumentError: an option is out of range.
-        KgprobeError: the name belongs to a judged graph with other settings.
-    """
-    own = {option.name for option in options_of(JudgedGraphOptions)}
-    chosen = make_options(JudgedGraphOptions, {key: options[key] for key in own & options.keys()}, "judge_graph")
-    share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
-    if chosen.ray is not None:
-        check_ray()
-    folder = home() / "judged" / (name or "")
-    if name is not None and (folder / CONFIG).exists():
+def _check_name(folder: Path, judge: Judge, seed: int, negatives: int) -> None:
+    """Raise KgprobeError if a folder holds a judged graph with other settings."""
+    if (folder / CONFIG).exists():
         stored = read_judged_graph(folder)
         before = {"seed": stored.settings.seed, "negatives": stored.settings.negatives, "judge": stored.judge.digest}
-        now = {"seed": seed, "negatives": chosen.negatives, "judge": judge.digest()}
-        require_identical(folder, before, now, JUDGED_GRAPH)
-    return share
+        require_identical(folder, before, {"seed": seed, "negatives": negatives, "judge": judge.digest()}, JUDGED_GRAPH)
 
 
 def _judge(judge: Judge | str | Path) -> Judge:

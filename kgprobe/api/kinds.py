@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -283,16 +284,9 @@ def _open_labels(folder: Path, graph: Graph | None) -> "Labels":  # noqa: ARG001
     return read_labels_of(read_label_table(folder))
 
 
-def _open_judge(folder: Path, graph: Graph | None) -> "Judge":  # noqa: ARG001
-    from kgprobe.judge.files import load_judge
-
-    return load_judge(folder)
-
-
-def _open_judged_graph(folder: Path, graph: Graph | None) -> "JudgedGraph":  # noqa: ARG001
-    from kgprobe.results.judged_graph import read_figures
-
-    return read_figures(folder)
+def _opener(function: str) -> "Callable[[Path, Graph | None], Any]":
+    """Return a function that opens a folder by ``module:function``, which is imported then."""
+    return lambda folder, _: resolve_name(function)(folder)
 
 
 def _open_dataset(folder: Path, graph: Graph | None) -> "Dataset":  # noqa: ARG001
@@ -314,8 +308,15 @@ KINDS: Mapping[str, Kind] = {
         Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, "finding.html", open_measurement),
         Kind(RUN, "runs", _is_run, _run, "finding.html", _open_run),
         Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "labels.html", _open_labels, has_parts=True),
-        Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _open_judge),
-        Kind(JUDGED_GRAPH, "judged", _setting("shards"), _judged_graph, "", _open_judged_graph),
+        Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _opener("kgprobe.judge.files:load_judge")),
+        Kind(
+            JUDGED_GRAPH,
+            "judged",
+            _setting("shards"),
+            _judged_graph,
+            "",
+            _opener("kgprobe.results.judged_graph:read_figures"),
+        ),
         Kind(
             DATASET,
             "datasets",

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,13 +13,14 @@ import numpy as np
 
 from kgprobe.api.graphs import reverse_graph
 from kgprobe.api.kind_names import JUDGED_GRAPH
+from kgprobe.api.options import Asking, Draw
 from kgprobe.api.stored import find
 from kgprobe.api.study_measurements import measure_to_the_end
 from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError, expected_one_of
 from kgprobe.base.files import home
-from kgprobe.base.options import make_options, options_of
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
@@ -43,7 +45,6 @@ from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import DrawOptions
-from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import Listed, Selection, list_existing
 from kgprobe.verbalize.inverse_graph import OnNote
 
@@ -64,6 +65,7 @@ class LabelProgress:
 NO_LABEL_PROGRESS = LabelProgress()
 
 
+@documented(LabelOptions, parameters=[Draw, Asking])
 def label_facts(
     graph: Graph,
     model: Model | str,
@@ -95,12 +97,8 @@ def label_facts(
     some hundred bytes for each fact of the graph.
 
     Args:
-        model, limit, facts, relations, balance, with_former, seed, as_of, batch_size, models: as in
-            :func:`kgprobe.measure`; the first way draws the facts, with this seed, and the others ask the same.
-        name: name of the table in kgprobe's own folder; None derives one from the settings.
-        callbacks: progress and interruption of the measurements.
+        model: as in :func:`kgprobe.measure`; the first way draws the facts, and the others ask the same.
         progress: progress of the steps after asking.
-        options: see :class:`~kgprobe.labelling.ways.LabelOptions`.
 
     Raises:
         UnknownNameError: no such model or relation.
@@ -111,23 +109,38 @@ def label_facts(
     """
     chosen = make_options(LabelOptions, options, "label_facts")
     draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "label_facts")
+    name = optional_folder_name(name)
     asking: dict[str, Any] = {
         "limit": optional_number("limit", limit),
-        "relations": relation_ids(graph, several("relations", relations)),
         "seed": whole_number("seed", seed, 0),
         "as_of": as_of_day(as_of),
     }
-    name = optional_folder_name(name)
-    given, by = _parse_ways(chosen)
-    listed = None if facts is None else list_existing(graph, facts, asking["as_of"])
+    # Validate what needs neither the graph nor a loaded model first.
     opened = models or Models()
     opened_model = opened.open_asked(model)
-    settings: dict[str, Any] = {"limit": limit, "seed": seed, "balance": balance, "with_former": with_former}
-    check_labelling(opened_model, name=name, **settings, **options)
-    judged = _judged(graph, chosen.judge, opened_model.name)
+    opened.check_batch_api(opened_model)
+    given = parse_ways(chosen.ways) if chosen.ways else None
+    by = parse_ways(chosen.by)[0] if chosen.by else None
+    known: dict[str, Any] = {
+        "model": opened_model.name,
+        "repeats": chosen.repeats,
+        "limit": asking["limit"],
+        "seed": asking["seed"],
+        **asdict(draw),
+    }
+    if given is not None:
+        _check_by(by or given[0], given)
+        known |= {"ways": [column for way in given for column in way.columns], "by": (by or given[0]).name}
+    judged_folder = None if chosen.judge is None else find(chosen.judge, [JUDGED_GRAPH]).folder
+    _check_name(name, known)
+    asking["relations"] = relation_ids(graph, several("relations", relations))
+    listed = None if facts is None else list_existing(graph, facts, asking["as_of"])
+    judged = _judged(graph, judged_folder, opened_model.name)
     ways = choose_ways(opened_model, given)
     by = by or ways[0]
     _check_by(by, ways)
+    # Independent of the order of a list.
+    ids = None if listed is None else sorted(key.fact for key in listed.keys)
     config = {
         "model": opened_model.name,
         "ways": [column for way in ways for column in way.columns],
@@ -136,17 +149,25 @@ def label_facts(
         "filled": "judge" if judged else "beliefs" if chosen.fill else None,
         "judge": None if judged is None else {"folder": judged.folder.name, "digest": judged.digest},
         **asking,
-        "balance": draw.balance,
-        "with_former": draw.with_former,
-        "facts": None if listed is None else _digest(listed),
+        **asdict(draw),
+        "facts": None if ids is None else hashlib.sha256("\n".join(ids).encode()).hexdigest(),
         "graph": graph_state(graph),
         LAST_CHANGES: last_changes(graph, asking["as_of"]),
     }
     _check_name(name, config)
     common = {key: asking[key] for key in ("relations", "seed", "as_of")} | {"models": opened, "batch_size": batch_size}
-    first = {"limit": asking["limit"], "balance": draw.balance, "with_former": draw.with_former}
-    asker = _Asking(graph, opened_model, chosen.repeats, common, first, callbacks, progress.on_note)
-    ids, measurements = asker.measure_all(ways, listed)
+    first = {"limit": asking["limit"], **asdict(draw)}
+    asked_ids, measurements = _measure_all(
+        graph,
+        opened_model,
+        ways,
+        chosen.repeats,
+        None if listed is None else [key.fact for key in listed.keys],
+        first,
+        common,
+        callbacks,
+        progress.on_note,
+    )
     folders: dict[str, list[str]] = {}
     answers: dict[str, WayAnswers] = {}
     for way in ways:
@@ -158,46 +179,8 @@ def label_facts(
         fill = (judged.relations, judged.as_of)
     elif chosen.fill:
         fill = (measurements[by.name][0].config["relations"], asking["as_of"])
-    table = _write(graph, config, name, ids, answers, fill, judged, progress)
+    table = _write(graph, config, name, asked_ids, answers, fill, judged, progress)
     return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
-
-
-def check_labelling(
-    model: Model,
-    *,
-    name: str | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    balance: str | None = None,
-    with_former: bool = False,
-    **options: Any,
-) -> None:
-    """Raise if options of a label table are wrong, or its name is taken; no model is loaded, and no graph is read.
-
-    Args:
-        options: options of :func:`label_facts`.
-
-    Raises:
-        UnknownNameError: no such judged graph.
-        ArgumentError: a way is unknown, or ``by`` is not among the ways.
-        KgprobeError: the name belongs to a table with other settings.
-    """
-    own = {option.name for option in options_of(LabelOptions)}
-    chosen = make_options(LabelOptions, {key: options[key] for key in own & options.keys()}, "label_facts")
-    given, by = _parse_ways(chosen)
-    known: dict[str, Any] = {"model": model.name, "repeats": chosen.repeats, "limit": limit, "seed": seed}
-    if given is not None:
-        by = by or given[0]
-        _check_by(by, given)
-        known |= {"ways": [column for way in given for column in way.columns], "by": by.name}
-    if chosen.judge is not None:
-        find(chosen.judge, [JUDGED_GRAPH])
-    _check_name(name, known | {"balance": balance, "with_former": with_former})
-
-
-def _parse_ways(chosen: LabelOptions) -> tuple[Sequence[Way] | None, Way | None]:
-    """Return the ways of asking, and the one that the probability is of; None for those that the model decides."""
-    return parse_ways(chosen.ways) if chosen.ways else None, parse_ways(chosen.by)[0] if chosen.by else None
 
 
 def _check_by(by: Way, ways: Sequence[Way]) -> None:
@@ -251,63 +234,50 @@ def why_not(model: Model, way: Way) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """The measurements of a table.
+def _measure_all(
+    graph: Graph,
+    model: Model,
+    ways: Sequence[Way],
+    repeats: int,
+    facts: Sequence[str] | None,
+    first: Mapping[str, Any],
+    common: Mapping[str, Any],
+    callbacks: Callbacks,
+    on_note: OnNote,
+) -> tuple[Sequence[str], dict[str, list[Measurement]]]:
+    """Measure each way as often as it is repeated; return the ids of the asked facts, and the measurements.
 
-    Attributes:
+    Args:
         repeats: number of measurements of each way.
-        common: arguments of all measurements.
+        facts: ids of listed facts; None to draw them.
         first: arguments of the first measurement, which draws the facts.
+        common: arguments of all measurements.
+
+    Raises:
+        KgprobeError: a measurement was interrupted, or the inverse graph has none of the facts.
     """
-
-    graph: Graph
-    model: Model
-    repeats: int
-    common: Mapping[str, Any]
-    first: Mapping[str, Any]
-    callbacks: Callbacks
-    on_note: OnNote
-
-    def measure_all(
-        self, ways: Sequence[Way], listed: Selection | None
-    ) -> tuple[list[str], dict[str, list[Measurement]]]:
-        """Measure each way as often as it is repeated; return the ids of the asked facts, and the measurements.
-
-        Raises:
-            KgprobeError: a measurement was interrupted, or the inverse graph has none of the facts.
-        """
-        facts = None if listed is None else [key.fact for key in listed.keys]
-        measurements: dict[str, list[Measurement]] = {}
-        for way in ways:
-            with ExitStack() as stack:
-                graph = self.graph
-                if way.inverse:
-                    graph = stack.enter_context(reverse_graph(graph, on_note=self.on_note))
-                for number in range(way.rounds(self.repeats)):
-                    drawn = {} if measurements else dict(self.first)
-                    if facts is not None:
-                        drawn["facts"] = self._keys(graph, facts, way)
-                    measurement = self._measure(graph, way, number, drawn)
-                    measurements.setdefault(way.name, []).append(measurement)
-                    if facts is None or drawn.get("limit"):
-                        facts = measurement.answers.table["fact"].to_pylist()
-        return facts or [], measurements
-
-    def _keys(self, graph: Graph, facts: Sequence[str], way: Way) -> list[FactKey]:
-        existing = AskableFacts(open_columns(graph), (), self.common["as_of"], facts)
-        if not len(existing):
-            raise KgprobeError(
-                f"The inverse graph has none of the {len(facts):,} facts: their relations have several subjects for an"
-                f" object, or literals. Leave out the way {way.name}, or name other `relations`."
-            )
-        return existing.keys(np.arange(len(existing)))
-
-    def _measure(self, graph: Graph, way: Way, number: int, drawn: Mapping[str, Any]) -> Measurement:
-        rounds = way.rounds(self.repeats)
-        title = way.name if rounds == 1 else f"{way.name} {number + 1} of {rounds}"
-        arguments = {**self.common, **drawn, **way.options_of(number), "seed": self.common["seed"] + number}
-        return measure_to_the_end(graph, self.model, way.probe, self.callbacks, title, **arguments)
+    measurements: dict[str, list[Measurement]] = {}
+    for way in ways:
+        rounds = way.rounds(repeats)
+        with reverse_graph(graph, on_note=on_note) if way.inverse else nullcontext(graph) as directed:
+            for number in range(rounds):
+                drawn = {} if measurements else dict(first)
+                if facts is not None:
+                    existing = AskableFacts(open_columns(directed), (), common["as_of"], facts)
+                    if not len(existing):
+                        raise KgprobeError(
+                            f"The inverse graph has none of the {len(facts):,} facts: their relations have several"
+                            f" subjects for an object, or literals. Leave out the way {way.name}, or name other"
+                            " `relations`."
+                        )
+                    drawn["facts"] = existing.keys(np.arange(len(existing)))
+                title = way.name if rounds == 1 else f"{way.name} {number + 1} of {rounds}"
+                arguments = {**common, **drawn, **way.options_of(number), "seed": common["seed"] + number}
+                measurement = measure_to_the_end(directed, model, way.probe, callbacks, title, **arguments)
+                measurements.setdefault(way.name, []).append(measurement)
+                if facts is None or drawn.get("limit"):
+                    facts = measurement.answers.table["fact"].to_pylist()
+    return facts or [], measurements
 
 
 def _write(
@@ -344,16 +314,11 @@ def _write(
     return table
 
 
-def _digest(listed: Selection) -> str:
-    """Return a hash of the ids of listed facts, independent of their order."""
-    return hashlib.sha256("\n".join(sorted(key.fact for key in listed.keys)).encode()).hexdigest()
-
-
-def _judged(graph: Graph, name: str | None, model: str) -> JudgedFacts | None:
-    """Return the judged graph of that name or folder, which must be of this model and graph."""
-    if name is None:
+def _judged(graph: Graph, folder: Path | None, model: str) -> JudgedFacts | None:
+    """Return the judged graph in a folder, which must be of this model and graph."""
+    if folder is None:
         return None
-    judged = JudgedFacts.open(find(name, [JUDGED_GRAPH]).folder, graph_state(graph))
+    judged = JudgedFacts.open(folder, graph_state(graph))
     if absolute_spec(judged.answers_of) != absolute_spec(model):
         raise ArgumentError("judge", f"predicts the answers of {judged.answers_of}, not those of {model}.")
     return judged

@@ -6,10 +6,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kgprobe.api.options import Asking, Draw
 from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.files import home
-from kgprobe.base.options import make_options, options_of
+from kgprobe.base.options import documented, make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
@@ -17,7 +18,7 @@ from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.register import PROBES, ProbeContext
+from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
@@ -38,6 +39,7 @@ from kgprobe.sampling.selection import Listed, choose_facts, list_existing
 _HELPERS = ("writer", "grader")
 
 
+@documented(parameters=[Draw, Asking])
 def measure(
     graph: Graph,
     model: Model | str,
@@ -71,21 +73,6 @@ def measure(
     Args:
         model: model or spec; see :func:`kgprobe.load_model`.
         probe: name of the probe: ``distractors``, ``questions``, ``examples``, or another installed one.
-        limit: maximum number of facts, drawn at random; None takes all. The same seed draws the same facts for every
-            probe and limit.
-        facts: path of a list of facts (see :func:`~kgprobe.sampling.selection.read_facts`), keys, or names such as
-            ``"France | capital | Paris"``; None takes all that can be asked.
-        relations: ids or names of relations; empty means all that can be asked.
-        balance, with_former: see :class:`~kgprobe.sampling.drawing.DrawOptions`: facts drawn evenly over ranges of
-            ``popularity`` or ``degree``; only facts with a former object.
-        seed: random seed.
-        as_of: date at which facts must be current; None is today.
-        batch_size: facts asked together; None takes the probe's own, or up to 50,000 with a batch API. Does not affect
-            the answers.
-        name: name of the folder; None derives one from the settings.
-        models: open models, for options that name a model; None opens them when needed. ``Models(ray=4)`` computes all
-            models of this machine on four Ray workers, with the same results.
-        callbacks: progress and interruption.
         options: options of the probe; ``kgprobe probe PROBE --help`` lists them, with hyphens.
 
     Raises:
@@ -96,15 +83,16 @@ def measure(
     """
     kind = PROBES.get(probe)
     chosen_options = kind.options_from(options)
-    relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
-    limit, name = optional_number("limit", limit), optional_folder_name(name)
+    seed, limit, name = whole_number("seed", seed, 0), optional_number("limit", limit), optional_folder_name(name)
     batch_size = optional_number("batch_size", batch_size)
     day = as_of_day(as_of)
     draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "measure")
-    # Validate names before loading models.
+    # Validate what needs neither the graph nor a loaded model first.
     opened = models or Models()
     asked_model = opened.open_asked(model)
-    check_measuring(opened, asked_model, probe, name=name, seed=seed, **asdict(chosen_options))
+    check_helpers(opened, asked_model, options)
+    check_name(name, kind, chosen_options, seed, asked_model)
+    relations = relation_ids(graph, several("relations", relations))
     listed = None if facts is None else list_existing(graph, facts, day)
     asked_model.refresh()
     context = ProbeContext(graph, asked_model, opened, day, relations)
@@ -136,34 +124,20 @@ def measure(
     return Measurement(folder, kind, stored, progress, chosen.missing, graph, notes)
 
 
-def check_helpers(models: Models, options: Mapping[str, Any]) -> None:
+def check_helpers(models: Models, asked: Model, options: Mapping[str, Any]) -> None:
     """Open the models that options name, to report a wrong spec or a missing folder; none is loaded."""
     for role in _HELPERS:
         if options.get(role) is not None:
             models.open(options[role])
+    models.check_batch_api(asked)
 
 
-def check_measuring(
-    models: Models, model: Model, probe: str, *, name: str | None = None, seed: int = 0, **options: Any
-) -> None:
-    """Raise if options of a measurement are wrong, or its name is taken; no model is loaded, and no graph is read.
-
-    Args:
-        options: options of :func:`measure`.
-
-    Raises:
-        UnknownNameError: an option names an unknown model.
-        ArgumentError: an option of the probe is out of range.
-        KgprobeError: the name belongs to a measurement of another model, probe, seed or other options.
-    """
-    kind = PROBES.get(probe)
-    own = {option.name for option in options_of(kind.options)}
-    chosen = kind.options_from({key: value for key, value in options.items() if key in own})
-    check_helpers(models, options)
+def check_name(name: str | None, kind: ProbeKind, options: Any, seed: int, model: Model) -> None:
+    """Raise KgprobeError if a name belongs to a measurement of another model, probe, seed or other options."""
     folder = home() / "probes" / (name or "")
     if name is not None and (folder / CONFIG).exists():
         stored = read_config(folder, MEASUREMENT)
-        known = {"probe": kind.name, "options": asdict(chosen), "seed": seed, "described": {"model": model.name}}
+        known = {"probe": kind.name, "options": asdict(options), "seed": seed, "described": {"model": model.name}}
         own_part = {**{key: stored.get(key) for key in known}, "described": {"model": model_of(stored)}}
         require_identical(folder, own_part, known, MEASUREMENT)
 

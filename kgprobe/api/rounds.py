@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import date, datetime
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from kgprobe.api.measuring import check_helpers
+from kgprobe.api.options import Asking, Draw
 from kgprobe.base.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.graph.client import Graph
@@ -44,6 +45,7 @@ _LEAST_GROWTH = 1.1
 _LARGE_ROUND = 48
 
 
+@documented(RoundsOptions, parameters=[Draw, Asking])
 def run_rounds(
     graph: Graph,
     model: Model | str,
@@ -71,16 +73,15 @@ def run_rounds(
     Cost of a round: its batch and the batch's neighbours; see :mod:`kgprobe.running.rounds`.
 
     Args:
-        model, probe, relations, seed, as_of, models, callbacks: as in :func:`kgprobe.measure`.
+        model, probe: as in :func:`kgprobe.measure`.
         name: name of the run; None makes one from model, probe and time.
         year_relation: id or name of a relation whose date at the subject is the fact's year in findings; ``start`` is
             the year in which the fact began; None chooses, see :mod:`kgprobe.sampling.years`. Does not affect the run.
         view: True to write the beliefs onto the facts after each round, and at the end those about all facts, in place
             of another run's; see :func:`apply_beliefs`. False leaves the facts as they are.
         on_progress: called while the beliefs of another run are removed, and those of this one written at the end.
-        options: fields of :class:`~kgprobe.running.plan.RoundsOptions`, and options of the probe. Their defaults are
-            those of :func:`kgprobe.measure`, except ``sentences=1`` of distractors: a sentence is drawn for each
-            question.
+        options: the other parameters, and options of the probe, with the defaults of :func:`kgprobe.measure`, except
+            ``sentences=1`` of distractors: a sentence is drawn for each question.
 
     Raises:
         UnknownNameError: no such probe, model or relation.
@@ -88,15 +89,15 @@ def run_rounds(
         KgprobeError: the run's name is taken, or the graph has no facts to ask.
     """
     kind = PROBES.get(probe)
-    relations, seed = relation_ids(graph, several("relations", relations)), whole_number("seed", seed, 0)
-    name = optional_folder_name(name)
-    year_relation = year_relation_id(graph, year_relation)
+    seed, name = whole_number("seed", seed, 0), optional_folder_name(name)
     own = {field.name: options.pop(field.name) for field in fields(RoundsOptions) if field.name in options}
     rounds_options = make_options(RoundsOptions, own, "rounds")
     chosen = kind.options_from({**kind.in_rounds, **options})
     opened = models or Models()
     probed = opened.open_asked(model)
-    check_helpers(opened, asdict(chosen))
+    check_helpers(opened, probed, options)
+    relations = relation_ids(graph, several("relations", relations))
+    year_relation = year_relation_id(graph, year_relation)
     if name is not None:
         check_new_run(graph, name)
     probed.refresh()
@@ -116,6 +117,53 @@ def run_rounds(
             " of subject and object. Load facts, or choose another date with `as_of`."
         )
     return result
+
+
+def run_each(
+    graph: Graph,
+    asked: Sequence[Model | str],
+    probe: str = "distractors",
+    *,
+    name: str | None = None,
+    models: Models | None = None,
+    **options: Any,
+) -> Iterator[Run]:
+    """Start a run of each of several models with the same settings, one after the other; yield each when it ends.
+
+    An interrupted run is the last one. :func:`kgprobe.compare` compares the runs on the facts that all of them asked.
+
+    >>> for run in kgprobe.run_each(graph, ["demo", "hf:gpt2"], rounds=4, name="capitals"):  # doctest: +SKIP
+    ...     print(run.name, run.report.asked)
+
+    Args:
+        asked: models or specs; each is asked once.
+        name: name of the runs, followed by the model if there are several; None makes names as :func:`run_rounds`.
+        models, options: as in :func:`run_rounds`. ``callbacks.on_start`` gets the name of the run as the title.
+
+    Raises:
+        ArgumentError: a revision is given for several models.
+        UnknownNameError, KgprobeError: as in :func:`run_rounds`; the names and specs of all runs are checked first.
+    """
+    opened = models or Models()
+    probed = list({each.name: each for each in map(opened.open_asked, asked)}.values())
+    if opened.local.revision is not None and len(probed) > 1:
+        raise ArgumentError("revision", f"applies to one model; {len(probed)} are given.")
+    kind = PROBES.get(probe)
+    check_helpers(opened, probed[0], options)
+    name = optional_folder_name(name)
+    names = run_names(name, [model.name for model in probed], asked_by(kind.name, reversal_of(graph) is not None))
+    for each in names:
+        check_new_run(graph, each)
+    return _run_each(graph, dict(zip(names, probed, strict=True)), probe, models=opened, **options)
+
+
+def _run_each(graph: Graph, asked: Mapping[str, Model], probe: str, **options: Any) -> Iterator[Run]:
+    callbacks = options.pop("callbacks", NO_CALLBACKS)
+    for name, model in asked.items():
+        run = run_rounds(graph, model, probe, name=name, callbacks=callbacks.titled(name), **options)
+        yield run
+        if run.report.stopped is Stop.ASKED_TO:
+            return
 
 
 def resume_rounds(

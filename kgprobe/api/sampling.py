@@ -1,14 +1,16 @@
-"""``kgprobe.sample_facts`` and other calls that draw facts, distractors, negatives, questions and statements."""
+"""``kgprobe.sample_facts`` and other calls that draw facts, distractors, negatives, questions and controls."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kgprobe.api.options import Draw
 from kgprobe.base.arguments import optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
+from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.items import QuestionItems
@@ -32,10 +34,16 @@ from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import find_facts
 
+if TYPE_CHECKING:
+    from kgprobe.labelling.controls import ControlSample
+    from kgprobe.sampling.selection import Listed
+
+
 # Keys, ids or names of one fact or several; see :func:`kgprobe.sampling.lookup.find_fact`.
 Facts: TypeAlias = FactKey | str | Iterable[FactKey | str]
 
 
+@documented(parameters=[Draw])
 def sample_facts(
     graph: Graph,
     limit: int = 10,
@@ -56,11 +64,6 @@ def sample_facts(
 
     Args:
         limit: maximum number of facts, at least 1.
-        relations: ids or names of relations; empty means all active ones.
-        balance, with_former: see :class:`~kgprobe.sampling.drawing.DrawOptions`: facts drawn evenly over ranges of
-            ``popularity`` or ``degree``; only facts with a former object.
-        seed: random seed.
-        as_of: facts count as current at this date; None is today.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
@@ -84,6 +87,7 @@ def sample_distractors(
     former: str = "wrong",
     seed: int = 0,
     as_of: int | str | date | None = None,
+    models: Models | None = None,
     **strategy_options: Any,
 ) -> DistractorSample:
     """Choose distractors: wrong objects to compare with the right one, best first, each with its reason.
@@ -112,6 +116,7 @@ def sample_distractors(
             present tense, which is assumed where no model is asked), ``never`` (excluded), or ``right`` (excluded
             together with entities that share a name with an object of any time).
         as_of: date at which true objects are excluded; None is today.
+        models: as in :func:`kgprobe.measure`.
         strategy_options: options of the strategies: ``weighting`` of features for the semantic ones (``tf-idf`` or
             ``bm25``), ``max_prefixes`` that exact search scores for one sentence (2,000).
 
@@ -125,7 +130,7 @@ def sample_distractors(
     options = make_options(DistractorOptions, given, "sample_distractors")
     day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
     keys = find_facts(graph, facts, day)
-    opened = None if model is None else Models().open(model)
+    opened = None if model is None else (models or Models()).open_asked(model)
     return choose_distractors(graph, keys, options, opened, seed, day)
 
 
@@ -236,6 +241,7 @@ def sample_statements(
     return write_statements(graph, find_facts(graph, facts, day), items, limit, seed)
 
 
+@documented(parameters=[Draw])
 def sample_sentences(
     graph: Graph,
     limit: int = 77,
@@ -261,7 +267,6 @@ def sample_sentences(
     Args:
         limit: maximum number of facts, at least 1.
         sentences: number of cloze sentences of each fact, drawn at random; None is all.
-        relations, balance, with_former, seed, as_of: as in :func:`sample_facts`.
 
     Raises:
         UnknownNameError: a relation is not in the graph, or not active.
@@ -273,3 +278,49 @@ def sample_sentences(
     draw = make_options(DrawOptions, {"balance": balance, "with_former": with_former}, "sample_sentences")
     ids = relation_ids(graph, several("relations", relations))
     return write_sentences(graph, ids, limit, sentences, seed, as_of_day(as_of), draw)
+
+
+@documented(parameters=[ControlOptions, Draw])
+def sample_controls(
+    graph: Graph,
+    near: "Listed",
+    *,
+    limit: int = 500,
+    match: str = "degree",
+    max_degree: int = 1000,
+    seed: int = 0,
+    as_of: int | str | date | None = None,
+) -> "ControlSample":
+    """Draw control facts of a fine-tune: facts that were not taught, in rings around the taught ones.
+
+    The rings are disjoint, from near to far: same subject, inverse, same relation, neighbour, two hops, far. They are
+    matched in popularity, so that their losses are comparable. No answers are read: facts chosen by the answers from
+    which a loss is measured seem to lose or to gain where nothing changed.
+
+    >>> sample = kgprobe.sample_controls(graph, ["France | capital | Paris"], limit=20, as_of="2025-12")
+    >>> sample.summary()
+    '87 control facts around 1 taught.'
+    >>> [ring.role for ring in sample.rings][:3]
+    ['same subject', 'inverse', 'same relation']
+
+    Cost: the facts of the taught entities, at most ``max_degree`` each, and of entities next to them; one scan of the
+    graph's facts, streamed, for the rings same relation and far.
+
+    Args:
+        near: the taught facts: path of a file, or keys or names of facts. A file is a list of facts as
+            ``kgprobe probe --facts`` takes it, a file of roles, or a data set in JSON Lines: its texts are searched
+            for names of entities, and facts between entities of one record count as taught.
+        limit: maximum number of facts in each ring.
+
+    Raises:
+        ArgumentError: an argument is out of range, the file cannot be read, or it names nothing of the graph.
+        UnknownNameError: a name has no fact.
+        KgprobeError: no relation of the graph can be asked.
+    """
+    from kgprobe.labelling.controls import draw_controls
+
+    options = make_options(
+        ControlOptions, {"limit": limit, "match": match, "max_degree": max_degree}, "sample_controls"
+    )
+    day, seed = as_of_day(as_of), whole_number("seed", seed, 0)
+    return draw_controls(graph, near, options, seed, day)

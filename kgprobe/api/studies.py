@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgprobe.api.options import Asking, Draw
 from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
-from kgprobe.base.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
-from kgprobe.base.options import make_options
+from kgprobe.base.options import documented, make_options, options_of
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models, load_model
@@ -30,10 +31,12 @@ from kgprobe.papers.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    TemplatesOptions,
     VerbalizationsOptions,
 )
 from kgprobe.papers.studies.sampling import sampling_study
 from kgprobe.papers.studies.study import Study
+from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, templates_study
 from kgprobe.papers.studies.verbalizations import Annotations, annotations_of, verbalizations_study
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.evidence import Measured, measured
@@ -47,8 +50,6 @@ from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from kgprobe.sampling.selection import Listed
 
 
 def study_strategies(
@@ -89,7 +90,7 @@ def study_strategies(
     if "strategy" in measuring:
         raise ArgumentError("strategy", "is not an option of this study, which compares several: use `strategies`.")
     opened = models or Models()
-    opened_model = opened.open(model)
+    opened_model = opened.open_asked(model)
     listed, missing = _listed(graph, measuring)
     measurements = {}
     for name in names:
@@ -201,20 +202,15 @@ def study_scaling(
     return study.save([*missing, *measurement.notes])
 
 
+@documented(ExampleCountsOptions, Draw, parameters=[Asking])
 def study_examples(
     graph: Graph,
     model: Model | str,
     *,
-    limit: int | None = None,
-    facts: "Listed | None" = None,
-    relations: Sequence[str] = (),
-    balance: str | None = None,
-    with_former: bool = False,
     seed: int = 0,
-    as_of: int | str | date | None = None,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-    **options: Any,
+    **options: "Unpack[Measuring]",
 ) -> Study:
     """Study the number of few-shot examples: accuracy by number, and the least that reaches 95% of the maximum's.
 
@@ -228,25 +224,18 @@ def study_examples(
 
     Args:
         model: model or spec; see :func:`kgprobe.load_model`.
-        limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
         seed: random seed of facts and choices; the draws of examples use the seeds from it on.
-        models: open models; None opens the model when needed.
-        callbacks: progress and interruption of each measurement.
-        options: fields of :class:`~kgprobe.papers.studies.options.ExampleCountsOptions`.
 
     Raises:
         UnknownNameError: no such model or relation.
         ArgumentError: no such option, or a value is out of range.
         KgprobeError: no fact has that many examples, or a callback stopped the study.
     """
-    chosen = make_options(ExampleCountsOptions, options, "a study of examples")
+    chosen = make_options(ExampleCountsOptions, _without_drawing(options), "a study of examples")
     counts = sorted(set(chosen.counts))
     if not counts:
         raise ArgumentError("counts", "is empty; expected at least one number of examples.")
-    drawing = {"limit": limit, "facts": facts, "balance": balance, "with_former": with_former}
-    measure_with, seed, missing = _examples_of(
-        graph, model, (), relations, callbacks, **drawing, seed=seed, as_of=as_of, models=models
-    )
+    measure_with, seed, missing = _examples_of(graph, model, (), callbacks, options, seed, models)
     measurements = {}
     draws = {}
     for examples_seed in range(seed, seed + chosen.repeats):
@@ -258,20 +247,15 @@ def study_examples(
     return example_counts_study(draws, measurement.model, config, seed).save(missing)
 
 
+@documented(PromptingOptions, Draw, parameters=[Asking])
 def study_prompting(
     graph: Graph,
     model: Model | str,
     *,
-    limit: int | None = None,
-    facts: "Listed | None" = None,
-    relations: Sequence[str] = (),
-    balance: str | None = None,
-    with_former: bool = False,
     seed: int = 0,
-    as_of: int | str | date | None = None,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-    **options: Any,
+    **options: "Unpack[Measuring]",
 ) -> Study:
     """Compare prompt formats: few-shot examples with other separators, packed, in sentences; and sentences alone.
 
@@ -284,16 +268,12 @@ def study_prompting(
     Cost: one measurement for each format, stored as in :func:`study_examples`.
 
     Args:
-        relations: relations without a cloze template are left out.
-        options: fields of :class:`~kgprobe.papers.studies.options.PromptingOptions`.
+        model: model or spec. Relations without a cloze template are left out.
 
-    Other arguments and errors as in :func:`study_examples`.
+    Errors as in :func:`study_examples`.
     """
-    chosen = make_options(PromptingOptions, options, "a study of prompting")
-    drawing = {"limit": limit, "facts": facts, "balance": balance, "with_former": with_former}
-    measure_with, seed, missing = _examples_of(
-        graph, model, ["clozes"], relations, callbacks, **drawing, seed=seed, as_of=as_of, models=models
-    )
+    chosen = make_options(PromptingOptions, _without_drawing(options), "a study of prompting")
+    measure_with, seed, missing = _examples_of(graph, model, ["clozes"], callbacks, options, seed, models)
     common = {"examples": chosen.examples, "choices": chosen.choices}
     measurements = {}
     for title, given in prompt_formats(chosen.separators).items():
@@ -303,6 +283,56 @@ def study_prompting(
     return prompting_study(outcomes, measurement.model, config).save(missing)
 
 
+@documented(TemplatesOptions, Draw, parameters=[Asking])
+def study_templates(
+    graph: Graph,
+    model: Model | str,
+    *,
+    seed: int = 0,
+    models: Models | None = None,
+    callbacks: Callbacks = NO_CALLBACKS,
+    **options: "Unpack[Measuring]",
+) -> Study:
+    """Compare generic templates, made of labels, with hand-written ones on the same facts and distractors.
+
+    >>> result = kgprobe.study_templates(graph, "demo", relations=["P36"], limit=4, probes=["distractors"])
+    >>> result.to_frame()["templates"].unique().tolist()[-1]
+    'generic sentence'
+
+    Cost: two measurements for each probe, stored as in :func:`study_examples`.
+
+    Args:
+        model: model or spec. Relations without hand-written templates are left out.
+
+    Errors as in :func:`study_examples`.
+    """
+    chosen = make_options(TemplatesOptions, _without_drawing(options), "a study of templates")
+    probes = list(dict.fromkeys(chosen.probes))
+    if not probes:
+        raise ArgumentError("probes", "is empty; choose from distractors, questions.")
+    opened = models or Models()
+    probed = opened.open_asked(model)
+    relations = _written_relations(graph, probes, options.get("relations", ()))
+    common, missing = same_facts(graph, relations, options, seed, opened)
+    # Kind of template, options, and the name of the option with the origin.
+    settings: dict[str, tuple[str, Mapping[str, Any], str]] = {
+        "distractors": (SENTENCES, {"distractors": chosen.distractors}, "templates"),
+        "questions": (QUESTIONS, {}, "wording"),
+    }
+    measurements, outcomes = {}, {}
+    for probe in probes:
+        kind, given, origin_option = settings[probe]
+        for origin in ("hand", "generic"):
+            title = f"{kind}, {origin}"
+            measurement = measure_to_the_end(
+                graph, probed, probe, callbacks, title, **common, **given, **{origin_option: origin}
+            )
+            measurements[title], outcomes[kind, origin] = measurement, measurement.outcomes
+    config = folders_of(measurements, common["seed"]) | asdict(chosen)
+    return templates_study(outcomes, chosen.distractors, measurement.model, config).save(missing)
+
+
+@documented(NoisyExamplesOptions, parameters=[Draw, Asking])
 def study_noisy_examples(
     graph: Graph,
     model: Model | str,
@@ -323,22 +353,21 @@ def study_noisy_examples(
     Cost: five passes over each sequence. Nothing is stored before the end.
 
     Args:
-        relations: ids or names of relations; empty means all with enough facts.
-        as_of: date at which facts must be current; None is today.
-        options: fields of :class:`~kgprobe.papers.studies.options.NoisyExamplesOptions`.
+        model: model or spec. Relations without enough facts are left out.
 
-    Other arguments and errors as in :func:`study_examples`.
+    Errors as in :func:`study_examples`.
     """
     chosen = make_options(NoisyExamplesOptions, options, "a study of noise")
     if not chosen.replaced < chosen.length:
         raise ArgumentError("replaced", f"is {chosen.replaced}; expected fewer than `length`, {chosen.length}.")
     seed, day = whole_number("seed", seed, 0), as_of_day(as_of)
     askable = list(askable_relations(graph, ids=relation_ids(graph, several("relations", relations))))
-    opened = (models or Models()).open(model)
+    opened = (models or Models()).open_asked(model)
     opened.refresh()
     return noisy_examples_study(graph, opened, askable, chosen, seed, day, callbacks).save()
 
 
+@documented(MeasuresOptions)
 def study_robustness(
     graph: Graph,
     model: Model | str,
@@ -364,7 +393,6 @@ def study_robustness(
         calibration: folder of a calibration study (:func:`study_calibration`): each measure is shown in the best
             configurations of its folds. None shows the largest configurations.
         as_of: date at which facts must be current; None is today.
-        options: fields of :class:`~kgprobe.papers.baselines.options.MeasuresOptions`.
 
     Other arguments as in :func:`study_examples`.
 
@@ -388,6 +416,7 @@ def study_robustness(
     return study.save()
 
 
+@documented(MeasuresOptions)
 def study_calibration(
     graph: Graph,
     model: Model | str,
@@ -462,6 +491,7 @@ def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = 
     return verbalizations_study(annotators, config).save()
 
 
+@documented(ReplayOptions)
 def study_sampling(
     graph: Graph | None = None,
     run: str | None = None,
@@ -488,7 +518,6 @@ def study_sampling(
             ``sampling="sequential"``, with 20 answers for each fact. None takes the demo model's answers.
         seed: random seed.
         callbacks: progress and interruption, after each replay.
-        options: fields of :class:`~kgprobe.papers.studies.options.ReplayOptions`.
 
     Raises:
         UnknownNameError: no such run.
@@ -521,18 +550,44 @@ def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str
     return measuring | {"facts": listed.keys}, listed.missing
 
 
+def _without_drawing(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a study itself, without those that select its facts."""
+    drawing = {option.name for option in options_of(Draw)}
+    return {name: value for name, value in options.items() if name not in drawing}
+
+
 def _examples_of(
     graph: Graph,
     model: Model | str,
     templates: Sequence[str],
-    relations: Sequence[str],
     callbacks: Callbacks,
-    **drawing: Any,
+    drawing: Measuring,
+    seed: int,
+    models: Models | None,
 ) -> tuple[Callable[..., Measurement], int, Sequence[str]]:
     """Choose facts; return a function that measures them by the probe ``examples``, the seed, and messages on facts.
 
-    The arguments of the function are a title and options of the probe; ``drawing`` is that of :func:`same_facts`.
+    The arguments of the function are a title and options of the probe.
     """
-    askable = list(askable_relations(graph, templates, relation_ids(graph, several("relations", relations))))
-    common, missing = same_facts(graph, askable, **drawing)
-    return partial(measure_to_the_end, graph, model, "examples", callbacks, **common), common["seed"], missing
+    opened = models or Models()
+    probed = opened.open_asked(model)
+    relations = relation_ids(graph, several("relations", drawing.get("relations", ())))
+    askable = list(askable_relations(graph, templates, relations))
+    common, missing = same_facts(graph, askable, drawing, seed, opened)
+    return partial(measure_to_the_end, graph, probed, "examples", callbacks, **common), common["seed"], missing
+
+
+def _written_relations(graph: Graph, probes: Sequence[str], relations: Sequence[str]) -> list[str]:
+    """Return the ids of the relations with hand-written templates for all of these probes.
+
+    Raises:
+        KgprobeError: there are none.
+    """
+    kinds = [{"distractors": "clozes", "questions": "yes_no_questions"}[probe] for probe in probes]
+    written = []
+    for relation, row in askable_relations(graph, ids=relation_ids(graph, several("relations", relations))).items():
+        if all(row[kind] for kind in kinds):
+            written.append(relation)
+    if not written:
+        raise KgprobeError("No relation has hand-written templates to compare with; `kgprobe load example` has some.")
+    return written

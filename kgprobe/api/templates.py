@@ -98,6 +98,7 @@ def write_templates(
     load: bool = False,
     seed: int = 0,
     as_of: int | str | date | None = None,
+    models: Models | None = None,
     on_progress: OnProgress = no_progress,
     on_written: Callable[[WrittenRelation], None] = lambda written: None,
 ) -> WrittenTemplates:
@@ -133,6 +134,7 @@ def write_templates(
         load: True to load the file into the graph without a review.
         seed: random seed of the model's answers.
         as_of: date at which facts must be current; None is today.
+        models: as in :func:`kgprobe.measure`.
         on_progress: called after each relation.
         on_written: called with each relation, also if nothing could be written.
 
@@ -152,7 +154,7 @@ def write_templates(
     def write(pending: Sequence[Relation], known: Sequence[Relation]) -> Iterator[WrittenRelation]:
         if model is None:
             return write_from_labels(graph, pending, day)
-        opened = Models().open(model)
+        opened = (models or Models()).open_asked(model)
         scorer = None if is_api(opened.name) else opened.local_scorer()
         generator = opened.generator()
         reader = asking_reader(generator) if scorer is None else scoring_reader(scorer, known, seed)

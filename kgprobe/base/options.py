@@ -10,7 +10,10 @@ options that can be repeated, and any of them or None.
 """
 
 import dataclasses
+import inspect
 import numbers
+import re
+import textwrap
 import types
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,8 +26,11 @@ from kgprobe.base.arguments import share_of
 from kgprobe.base.errors import ArgumentError, expected_one_of
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 _KEY = "kgprobe.option"
+# Characters in a line of a docstring.
+_WIDTH = 100
 _TYPE_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a path"}
 
 
@@ -139,6 +145,44 @@ def option(default: Any = dataclasses.MISSING, help: str = "", **about: Any) -> 
         about: other attributes of :class:`OptionDescription`.
     """
     return dataclasses.field(default=default, metadata={_KEY: OptionDescription(help, **about)})
+
+
+def documented(*options: type, parameters: Sequence[type] = ()) -> Callable[[F], F]:
+    """Return a decorator that describes options of dataclasses in the docstring of the function that takes them.
+
+    What the section ``Args`` of the docstring describes itself stays.
+
+    Args:
+        options: dataclasses whose fields the function takes as ``**options``.
+        parameters: dataclasses some of whose fields are parameters of the function.
+    """
+
+    def describe(function: F) -> F:
+        signature = inspect.signature(function).parameters
+        text = inspect.cleandoc(function.__doc__ or "")
+        before, _, rest = text.partition("\nArgs:\n")
+        own, gap, after = rest.partition("\n\n")
+        names = {name for line in re.findall(r"^ {4}([\w, ]+): ", own, re.MULTILINE) for name in line.split(", ")}
+        entries = [own] if own else []
+        for kind in (*options, *parameters):
+            for field in dataclasses.fields(kind):
+                is_parameter = kind in options or field.name in signature
+                if is_parameter and _KEY in field.metadata and field.name not in names:
+                    names.add(field.name)
+                    entries.append(_entry(field))
+        function.__doc__ = "\n".join([before, "Args:", *entries]) + gap + after
+        return function
+
+    return describe
+
+
+def _entry(field: "dataclasses.Field[Any]") -> str:
+    """Return an option as in a docstring, with its default; it names other options as parameters, not as flags."""
+    about: OptionDescription = field.metadata[_KEY]
+    default = about.shown_default or ("" if field.default in (None, (), dataclasses.MISSING) else str(field.default))
+    text = f"{field.name}: {about.help}{f' Default: {default}.' if default else ''}"
+    text = re.sub(r"--(\w[\w-]*)", lambda flag: f"``{flag[1].replace('-', '_')}``", text)
+    return textwrap.fill(text, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8)
 
 
 def options_of(kind: type) -> list[Option]:

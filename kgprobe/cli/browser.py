@@ -12,16 +12,17 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import click
 import cloup
 
+import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.sanitize import counted
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.options import count_option, debug_option, graph_option, on_graph, open_graph
+from kgprobe.cli.options import count_option, debug_option, graph_option, graph_options, open_graph
 from kgprobe.cli.rendering import print_rows
 from kgprobe.cli.running import progress_bars
 
@@ -117,7 +118,7 @@ def browser(output: Path | None, port: int | None, bind: str, host: str, in_brow
 @click.argument("of", type=Choice(["entities", "relations"]), default="entities")
 @count_option("--count", default=12, help="Number of types or relations.")
 @click.option("--remove", is_flag=True, help="Remove the labels, or the twins.")
-@on_graph
+@graph_options
 def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -> None:
     """Label entities by type, such as :City, or add typed twins to facts, such as [:CAPITAL].
 
@@ -132,16 +133,14 @@ def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -
     kgprobe graph query "MATCH ()-[c:CAPITAL]->(o) RETURN o.label, c.belief"
     kgprobe graph types relations --remove
     """  # noqa: D301
-    from kgprobe.graph.types import add_types, remove_types
-
     unit, kind = ("entities", "type") if of == "entities" else ("twins", "relation")
     with open_graph(graph) as connection, progress_bars() as on_progress:
         if remove:
-            removed = remove_types(connection, of)
+            removed = kgprobe.remove_types(connection, of)
             message = f"Removed the {'labels' if of == 'entities' else 'twins'} of {counted(removed, kind)}."
             content: Any = {"removed": removed}
         else:
-            content = list(map(asdict, add_types(connection, of, count, on_progress)))
+            content = list(map(asdict, kgprobe.add_types(connection, of, count, on_progress)))
             message = "" if content else f"The graph has no {kind}s with {unit}."
     if as_json:
         click.echo(json.dumps(content, ensure_ascii=False))
@@ -149,24 +148,6 @@ def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -
         click.echo(message)
     else:
         print_rows(content)
-
-
-def watch_in_browser(graph: str | None) -> None:
-    """Open Neo4j Browser with a query for the facts of the last round in its editor.
-
-    Raises:
-        KgprobeError: the graph is on another engine.
-    """
-    from kgprobe.graph.queries import get_query
-
-    page = _address(graph)[0]
-    lines = [line for line in get_query("explore/last_round").text.splitlines() if not line.startswith("//")]
-    # Browser's address cannot set parameters.
-    query = "\n".join(lines).replace("$run", "null").replace("$limit", "100")
-    click.echo(f"Neo4j Browser: {page}\nRun its query, explore/last_round, again after each round.", err=True)
-    address = f"{page}?{urlencode({'cmd': 'edit', 'arg': query}, quote_via=quote)}"
-    if not webbrowser.open(address):
-        click.echo(f"No browser could be opened; the page is {page}.", err=True)
 
 
 def _address(graph: str | None) -> tuple[str, str, bool]:

@@ -1,30 +1,34 @@
 """``kgprobe compare``, ``check`` and ``gap``: compare stored results of one kind, and logs of other tools."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.comparable import ANSWERS, COMPARABLE, kind_of, open_alike, with_newest
-from kgprobe.api.kind_names import JUDGE, RUN
+import kgprobe
+from kgprobe.api.comparable import ANSWERS, COMPARABLE
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import make_folder, replacing
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
-from kgprobe.cli.commands import Choice, ShareType
+from kgprobe.cli.commands import Choice, ShareType, decorated_by
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.options import full_option, in_flags, loading_options, local_given, on_graph, open_graph, seed_option
+from kgprobe.cli.options import (
+    full_option,
+    graph_of_results,
+    graph_options,
+    in_flags,
+    loading_options,
+    seed_option,
+)
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import open_asked, open_models
-from kgprobe.cli.summary_files import check_summary_files, summary_files, write_summary_files
-from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.cli.running import with_models
 
 if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
-    from kgprobe.models.model import Models
     from kgprobe.results.result import StoredResult
 
 # Exit codes by verdict.
@@ -43,6 +47,18 @@ _shared_option = cloup.option(
     "--shared",
     is_flag=True,
     help="Also compare results of different states of the graph, on the facts that all saw alike.",
+)
+_STDOUT = Path("-")
+_TARGET = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+_summary_files = decorated_by(
+    cloup.option(
+        "--junit",
+        type=_TARGET,
+        metavar="FILE",
+        help="Write verdicts as JUnit XML; - for standard output.",
+    ),
+    cloup.option("--markdown", type=_TARGET, metavar="FILE", help="Write a Markdown summary; - for standard output."),
 )
 
 
@@ -85,11 +101,11 @@ class _CheckFailedError(click.ClickException):
 @full_option
 @seed_option
 @loading_options
-@on_graph
+@with_models()
+@graph_options
 def compare(
     results: tuple[str, ...],
     families: tuple[tuple[str, str], ...],
-    kind: str | None,
     full: bool,
     graph: str | None,
     as_json: bool,
@@ -112,14 +128,9 @@ def compare(
     kgprobe compare gpt2-capitals llama-capitals
     kgprobe compare results/base results/tuned --metric acc_norm
     """  # noqa: D301
-    from kgprobe.api import comparing
-
-    kinds = COMPARABLE if kind is None else [kind]
-    newest = _name_newest(results, with_newest(results, kinds))
-    with _graph_of(newest, kinds, graph) as connection, _read_models(newest, kinds, connection) as (given, models):
-        result = comparing.compare(
-            given, graph=connection, families=dict(families), models=models, kind=kind, **options
-        )
+    kinds = COMPARABLE if options["kind"] is None else [options["kind"]]
+    with graph_of_results(results, graph, kinds) as connection, waiting("Reading the results"):
+        result = kgprobe.compare(results, graph=connection, families=dict(families), **options)
     _render(result, full=full, as_json=as_json)
 
 
@@ -142,9 +153,9 @@ def compare(
 )
 @_metrics_option
 @_shared_option
-@summary_files
+@_summary_files
 @full_option
-@on_graph
+@graph_options
 def check(
     base: str,
     tuned: str,
@@ -169,19 +180,16 @@ def check(
     kgprobe check base tuned --roles roles.jsonl
     kgprobe check logs/base.eval logs/tuned.eval --markdown summary.md
     """  # noqa: D301
-    from kgprobe.api import comparing
-
-    check_summary_files(junit, markdown, as_json)
+    _check_summary_files(junit, markdown, as_json)
     with _failing_with_2():
-        base, tuned = _name_newest((base, tuned), with_newest((base, tuned), ANSWERS))
-        with _graph_of((base, tuned), ANSWERS, graph) as connection:
-            result = comparing.check(base, tuned, graph=connection, **options)
+        with graph_of_results((base, tuned), graph, ANSWERS) as connection, waiting("Reading the results"):
+            result = kgprobe.check(base, tuned, graph=connection, **options)
         if result.verdict is None:
             raise KgprobeError(
                 f"No control fact of {options['roles']} was answered by both, so that no ring has a verdict."
             )
         page = result.page()
-        if not write_summary_files(result, junit, markdown):
+        if not _write_summary_files(result, junit, markdown):
             _render(result, full=full, as_json=as_json, page=page)
         sys.stdout.flush()
     click.get_current_context().exit(_CODES[result.verdict.value])
@@ -191,56 +199,16 @@ def check(
 @cloup.argument("stored", help="Result of a probe that scores, such as distractors.")
 @cloup.argument("said", help="Result of the same model by a probe that generates, such as questions.")
 @full_option
-@on_graph
+@graph_options
 def gap(stored: str, said: str, full: bool, graph: str | None, as_json: bool) -> None:
     """Find the facts that a model knows by one probe and misses by another.
 
     \b
     kgprobe gap by-distractors by-questions
     """  # noqa: D301
-    from kgprobe.api import comparing
-
-    results = [_name_newest([name], with_newest([name], ANSWERS))[0] for name in (stored, said)]
-    with _graph_of(results, ANSWERS, graph) as connection:
-        result = comparing.gap(*results, graph=connection)
+    with graph_of_results((stored, said), graph, ANSWERS) as connection, waiting("Reading the results"):
+        result = kgprobe.gap(stored, said, graph=connection)
     _render(result, full=full, as_json=as_json)
-
-
-@contextmanager
-def _graph_of(results: Sequence[str], kinds: Sequence[str], graph: str | None) -> Iterator["Graph | None"]:
-    """Open the graph if a result is a run, or with ``--graph``."""
-    needs_graph = graph is not None or any(kind_of(name, kinds) == RUN for name in results)
-    opening: AbstractContextManager[Graph | None] = open_graph(graph) if needs_graph else nullcontext()
-    with opening as connection, waiting("Reading the results"):
-        yield connection
-
-
-def _name_newest(results: Sequence[str], folders: Sequence[str | Path]) -> list[str]:
-    """Print the name of the measurement that each model's spec stands for; return the results with their folders."""
-    from kgprobe.api.stored import measurements_of
-
-    for spec, folder in zip(results, folders, strict=True):
-        if isinstance(folder, Path):
-            which = "newest" if measurements_of(spec)[0].folder == folder else "newest comparable"
-            click.echo(f"{spec}: its {which} measurement, {folder.name}.", err=True)
-    return list(map(str, folders))
-
-
-@contextmanager
-def _read_models(
-    results: Sequence[str], kinds: Sequence[str], graph: "Graph | None"
-) -> Iterator[tuple[Sequence[Any], "Models | None"]]:
-    """Open judges, with the models that they read; yield other results as they are, with None for the models."""
-    if kind_of(results[0], kinds, graph) != JUDGE:
-        if local_given() != LocalOptions():
-            raise click.UsageError("--device and other options of models are for judges; other results read no model.")
-        yield results, None
-        return
-    _, judges = open_alike("results", results, kinds, graph)
-    with open_models() as models:
-        for judge in judges:
-            open_asked(models, judge.reader["name"])
-        yield judges, models
 
 
 @contextmanager
@@ -265,3 +233,36 @@ def _render(result: "StoredResult", *, full: bool, as_json: bool, page: Path | N
     page = page or result.page()
     files = sorted(result.folder.iterdir())
     render(result, as_json, page, full=full, files=files)
+
+
+def _check_summary_files(junit: Path | None, markdown: Path | None, as_json: bool) -> None:
+    """Raise UsageError if several outputs go to stdout."""
+    outputs = [junit == _STDOUT, markdown == _STDOUT, as_json]
+    if sum(outputs) > 1:
+        raise click.UsageError("Only one of --junit -, --markdown - and --json can write to standard output.")
+
+
+def _write_summary_files(result: "StoredResult", junit: Path | None, markdown: Path | None) -> bool:
+    """Write the files; return True if one of them is stdout, where nothing else is printed then.
+
+    Raises:
+        KgprobeError: a file cannot be written.
+    """
+    from kgprobe.results.rendering.junit import junit_xml
+    from kgprobe.results.rendering.markdown import markdown_summary
+
+    texts: dict[Path, str] = {}
+    if junit is not None:
+        texts[junit] = junit_xml(result.title, result.checks())
+    if markdown is not None:
+        tables = [table for table in result.tables() if not table.detail]
+        texts[markdown] = markdown_summary(result.title, result.summary(), result.checks(), tables)
+    for path, text in texts.items():
+        if path == _STDOUT:
+            click.echo(text, nl=False)
+            continue
+        make_folder(path.absolute().parent)
+        with replacing(path.absolute()) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+        click.echo(f"Written: {path}", err=True)
+    return _STDOUT in texts

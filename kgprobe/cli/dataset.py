@@ -2,22 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.options import ApiLimits
+import kgprobe
 from kgprobe.base.options import options_of
 from kgprobe.cli.commands import Choice, given_options, only_with
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
-    common_options,
+    batch_size_option,
     count_option,
     debug_option,
+    draw_options,
     full_option,
+    graph_options,
     json_option,
     model_option,
     name_option,
@@ -29,19 +30,16 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.probe import show as show_measurement
-from kgprobe.cli.rendering import render, show_tables
-from kgprobe.cli.running import (
-    exit_without_answers,
-    measuring,
-    open_asked,
-    open_models,
-    progress_bars,
-    require_api,
-)
+from kgprobe.cli.rendering import render, show_tables, without_graph
+from kgprobe.cli.running import exit_without_answers, measuring, progress_bars, with_models
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
 from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES
+
+if TYPE_CHECKING:
+    from kgprobe.datasets.results import HarnessTask
+    from kgprobe.models.model import Models
 
 # A task of the harness has plain examples.
 _NOT_EXPORTED = ("choices", "packed", "separate_tokens", "prompt", "examples_seed", "templates", "template")
@@ -64,7 +62,7 @@ def dataset() -> None:
     """
 
 
-@dataset.command(cls=OneScreenCommand)
+@dataset.command()
 @cloup.argument("folder", type=click.Path(path_type=Path), help="Folder of the new data set.")
 @relations_option("Facts of this relation only, by its id or a name; repeatable.")
 @cloup.option(
@@ -83,7 +81,8 @@ def dataset() -> None:
 @as_paper_option("dataset build")
 @given_options((None, DatasetOptions), argument="given")
 @full_option
-@common_options
+@draw_options
+@graph_options
 @click.pass_context
 def build(
     ctx: click.Context,
@@ -115,19 +114,16 @@ def build(
     kgprobe dataset build nobel --relation P569 --format jsonl
     kgprobe dataset build trex-mc --published T-Rex-MC --templates lpaq.jsonl
     """  # noqa: D301
-    from kgprobe.api.datasets import build_dataset, check_new_folder, import_dataset
-
     if source is not None:
         only_with(ctx, "--published", ("folder", "source", "templates", "format", "as_json"))
         with progress_bars() as on_progress:
-            imported = import_dataset(source, folder, templates=templates, on_progress=on_progress, **given)
+            imported = kgprobe.import_dataset(source, folder, templates=templates, on_progress=on_progress, **given)
         render(imported, as_json)
         return
     if templates is not None:
         raise click.UsageError("--templates is for --published; the templates of the graph are stored otherwise.")
-    check_new_folder(folder)
     with open_graph(graph) as connection, progress_bars() as on_progress:
-        result = build_dataset(connection, folder, on_progress=on_progress, **options, **given)
+        result = kgprobe.build_dataset(connection, folder, on_progress=on_progress, **options, **given)
     if as_json or full or not result.left_out:
         render(result, as_json)
     else:
@@ -135,10 +131,11 @@ def build(
         click.echo(f"{result.summary()} --full lists them.")
 
 
-@dataset.command(cls=OneScreenCommand)
+@dataset.command()
 @_folder_argument
 @model_option(BEHIND_API)
 @ray_option
+@with_models(api=())
 @as_paper_option("dataset probe")
 @cloup.option(
     "--probe",
@@ -152,20 +149,14 @@ def build(
 @given_options(("Prompts", PromptOptions))
 @given_options(("Options of examples", ExampleOptions), left_out=[*_PROMPTS, "choices"])
 @given_options(("Options of generation", GenerationOptions), left_out=_PROMPTS)
-@given_options(("Models behind an API", ApiLimits), argument="api")
-@count_option(
-    "--batch-size",
-    metavar="N",
-    is_rare=True,
-    help="Batch size: facts asked together.  [default: 64; with --batch-api up to 50,000]",
-)
+@batch_size_option
 @name_option("Folder name of the results.  [default: made from the settings]")
 @output_option("File for the answers, one JSON object per fact.")
 @full_option
 @seed_option
 @json_option
 @debug_option
-def probe(model: str, probe: str, full: bool, as_json: bool, api: dict[str, Any], **options: Any) -> None:
+def probe(model: str, models: "Models", probe: str, full: bool, as_json: bool, **options: Any) -> None:
     """Ask a model the facts of a data set, each after few-shot examples of its relation, without a graph.
 
     All answers are stored, for `kgprobe compare` and `kgprobe report`; repeat a command to continue it. --seed selects
@@ -177,13 +168,9 @@ def probe(model: str, probe: str, full: bool, as_json: bool, api: dict[str, Any]
     kgprobe dataset probe trex-mc --model demo --prompt sentences
     kgprobe dataset probe trex-mc --model hf:gpt2 --probe generation --examples 20
     """  # noqa: D301
-    from kgprobe.api.datasets import probe_dataset
-
     _refuse_options_of_others(probe, options)
-    require_api(api, model)
-    with open_models(api) as models, measuring(f"Probing {model}", api) as callbacks:
-        opened = open_asked(models, model)
-        result = probe_dataset(model=opened, probe=probe, models=models, callbacks=callbacks, **options)
+    with measuring(f"Probing {model}", models) as callbacks:
+        result = kgprobe.probe_dataset(model=model, probe=probe, models=models, callbacks=callbacks, **options)
     show_measurement(result, as_json, full)
     exit_without_answers(result.progress.stopped)
 
@@ -198,7 +185,7 @@ def _refuse_options_of_others(probe: str, options: Mapping[str, Any]) -> None:
                 raise click.UsageError(f"{flag} is an option of --probe {kind.name}.")
 
 
-@dataset.command(cls=OneScreenCommand)
+@dataset.command()
 @_folder_argument
 @cloup.argument("tasks", type=click.Path(path_type=Path), help="Folder of tasks; a sub-folder is created.")
 @cloup.option("--name", metavar="NAME", help="Name of the task.  [default: the data set's folder]")
@@ -211,9 +198,9 @@ def _refuse_options_of_others(probe: str, options: Mapping[str, Any]) -> None:
 @_examples_options
 @_per_relation_option
 @seed_option
-@json_option
-@debug_option
-def export(model: str | None, as_json: bool, **options: Any) -> None:
+@with_models()
+@without_graph()
+def export(**options: Any) -> "HarnessTask":
     """Export a data set as a task of lm-evaluation-harness, with the prompts of `kgprobe dataset probe`.
 
     The same options give the same accuracy there, for every fact; docs/methods/data-sets.md lists the exceptions.
@@ -225,9 +212,5 @@ def export(model: str | None, as_json: bool, **options: Any) -> None:
         --model_args pretrained=gpt2,dtype=float32 \\
         --log_samples --output_path logs
     """  # noqa: D301
-    from kgprobe.api.datasets import export_dataset
-
-    with open_models() as models, progress_bars() as on_progress:
-        opened = open_asked(models, model) if model else None
-        task = export_dataset(model=opened, on_progress=on_progress, **options)
-    render(task, as_json)
+    with progress_bars() as on_progress:
+        return kgprobe.export_dataset(on_progress=on_progress, **options)

@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+import kgprobe
 from kgprobe.cli.commands import Choice, given_options
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     debug_option,
     force_option,
     graph_option,
     in_flags,
-    on_graph,
     open_graph,
     output_option,
     refuse_existing,
     seed_option,
 )
-from kgprobe.cli.rendering import render
-from kgprobe.cli.write_back import open_table_or_run
+from kgprobe.cli.rendering import with_graph
 from kgprobe.labelling.exports.retrieval_options import FORMATS, RetrievalOptions
 from kgprobe.labelling.exports.sft import SftOptions
 
 if TYPE_CHECKING:
     from typing import TextIO
 
+    from kgprobe.graph.client import Graph
     from kgprobe.labelling.exports.retrieval import NotRetrieved
+    from kgprobe.labelling.exports.sft.making import TrainingSet
 
 
 @click.group(cls=CommandGroup)
@@ -37,7 +37,7 @@ def export() -> None:
     """Write files for other tools: training sets, and facts to retrieve."""
 
 
-@export.command(cls=OneScreenCommand)
+@export.command()
 @cloup.argument("labels", metavar="TABLE|RUN")
 @cloup.option(
     "--entity",
@@ -80,8 +80,7 @@ def retrieval(
     kgprobe export retrieval labels --entity France --steps 2 --per-entity 20
     kgprobe export retrieval labels --class unknown --format jsonl -o unknown
     """  # noqa: D301
-    from kgprobe.api import retrieval as api
-    from kgprobe.api.writing_back import find_labels
+    from kgprobe.api.exporting import find_labels
     from kgprobe.base.sanitize import counted
 
     names = [*entities, *_lines(entity_file)]
@@ -90,20 +89,19 @@ def retrieval(
     if output is not None:
         refuse_existing(output, force, "--output")
     with open_graph(graph) as connection:
-        opened = open_table_or_run(labels, connection)
         if output is None:
             reports: list[NotRetrieved] = []
-            for line in api.retrieval_texts(
-                connection, opened, names, format=format_, on_left_out=reports.append, **options
+            for line in kgprobe.retrieval_texts(
+                connection, labels, names, format=format_, on_left_out=reports.append, **options
             ):
                 click.echo(line)
             click.echo(
                 in_flags(" ".join([f"{counted(reports[0].taken, 'fact')}.", str(reports[0])]).rstrip()), err=True
             )
-            if change := find_labels(opened).change_since(connection):
+            if change := find_labels(labels, connection).change_since(connection):
                 click.echo(change, err=True)
             return
-        written = api.export_retrieval(connection, opened, output, names, format=format_, **options)
+        written = kgprobe.export_retrieval(connection, labels, output, names, format=format_, **options)
     click.echo(in_flags(f"Wrote {written}"), err=True)
 
 
@@ -111,7 +109,7 @@ def _lines(file: "TextIO | None") -> list[str]:
     return [] if file is None else [line.strip() for line in file if line.strip()]
 
 
-@export.command(cls=OneScreenCommand)
+@export.command()
 @cloup.argument("table", help="Label table, by its folder or name.")
 @cloup.option(
     "--output",
@@ -129,8 +127,8 @@ def _lines(file: "TextIO | None") -> list[str]:
 )
 @seed_option
 @as_of_or(None, "that of the label table")
-@on_graph
-def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
+@with_graph("Writing the training set")
+def sft(graph: "Graph", **options: Any) -> "TrainingSet":
     """Write a training set for TRL, axolotl and LLaMA-Factory: facts of chosen classes, with a test set.
 
     Facts that the model was not asked are left out, unless you give --predicted.
@@ -145,11 +143,4 @@ def sft(table: str, graph: str | None, as_json: bool, **options: Any) -> None:
         --known-share 0.5 --form both --wordings 3 -o mixed
     kgprobe export sft labels --teach "highly known" --refuse unknown -o refusing
     """  # noqa: D301
-    from kgprobe.api.exporting import export_sft
-    from kgprobe.api.stored import open_label_table
-    from kgprobe.base.progress import waiting
-
-    labels = open_label_table(table)
-    with open_graph(graph) as connection, waiting("Writing the training set"):
-        result = export_sft(connection, labels, **options)
-    render(result, as_json)
+    return kgprobe.export_sft(graph, **options)

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import kgprobe
 from kgprobe.api.options import COMMUNITY_METHODS
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.sanitize import visible
 from kgprobe.cli.browser import browser, types
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     ask_password,
     count_option,
     debug_option,
     graph_option,
-    on_graph,
+    graph_options,
     open_graph,
     seed_option,
 )
-from kgprobe.cli.rendering import console, render
+from kgprobe.cli.rendering import console, render, with_graph
 from kgprobe.graph.servers.engine import LEAST_MEMORY
 from kgprobe.graph.servers.engines import DEFAULT, ENGINES
 
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from kgprobe.graph.copying import Copied
     from kgprobe.graph.queries import Query
     from kgprobe.graph.servers.server import Status
+    from kgprobe.results.communities import IgnoranceCommunities
+    from kgprobe.results.known_path import KnownPath
 
 # A name of a query or file: no blanks, brackets or quotation marks, or ending in .cypher. Statements never match.
 _NO_STATEMENT = re.compile(r"[^\s()\[\]{}'\"]+|[^\n]*\.cypher")
@@ -71,7 +73,7 @@ def graph() -> None:
     """
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @click.option(
     "--engine",
     type=Choice(list(ENGINES)),
@@ -119,7 +121,7 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     _show_status(status_of(folder))
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @click.option("--force", is_flag=True, help="Stop the server even if other commands use it.")
 @graph_option
 @debug_option
@@ -137,9 +139,9 @@ def stop(force: bool, graph: str | None) -> None:
     click.echo("Stopped." if stopped else f"No server was running on {folder.path}.", err=True)
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @click.option("--size", is_flag=True, help="Show the size of the graph, which starts its server, instead.")
-@on_graph
+@graph_options
 def status(size: bool, graph: str | None, as_json: bool) -> None:
     """Show the address, uptime and users of the graph server, or the size of the graph.
 
@@ -150,7 +152,6 @@ def status(size: bool, graph: str | None, as_json: bool) -> None:
     kgprobe graph status
     kgprobe graph status --size --json
     """  # noqa: D301
-    from kgprobe.api.graphs import describe_graph
     from kgprobe.base.progress import waiting
     from kgprobe.graph.servers.opening import folder_of
     from kgprobe.graph.servers.server import status_of
@@ -158,7 +159,7 @@ def status(size: bool, graph: str | None, as_json: bool) -> None:
     if size:
         with open_graph(graph) as connection:
             with waiting("Counting"):
-                result = describe_graph(connection)
+                result = kgprobe.describe_graph(connection)
             render(result, as_json)
         return
     server = status_of(folder_of(graph))
@@ -170,7 +171,7 @@ def status(size: bool, graph: str | None, as_json: bool) -> None:
         _show_status(server)
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @click.argument("statement", metavar="[CYPHER|NAME|FILE|-]", required=False)
 @click.option(
     "--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter of the query; VALUE is JSON or text."
@@ -182,7 +183,7 @@ def status(size: bool, graph: str | None, as_json: bool) -> None:
     help="Output format: jsonl is one JSON object per row, --json one list.  [default: table]",
 )
 @count_option("--limit", help="Maximum number of printed rows.  [default: 100 in a table, otherwise all]")
-@on_graph
+@graph_options
 def query(
     statement: str | None,
     params: tuple[str, ...],
@@ -233,12 +234,12 @@ def query(
             click.echo(reason, err=True)
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @click.argument("one", metavar="ENTITY")
 @click.argument("other", metavar="ENTITY")
 @count_option("--max-facts", "facts", default=6, help="Maximum number of facts.")
-@on_graph
-def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> None:
+@with_graph("Searching")
+def path(graph: "Graph", **options: Any) -> "KnownPath":
     """Show the best known path between two entities, given by id or name.
 
     Of all paths of up to so many facts, it is the one whose least known fact is best known to the model of the run in
@@ -248,16 +249,10 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
     kgprobe graph path France Berlin
     kgprobe graph path Q142 Q64 --max-facts 3 --json
     """  # noqa: D301
-    from kgprobe.api.graphs import known_path
-    from kgprobe.base.progress import waiting
-
-    with open_graph(graph) as connection:
-        with waiting("Searching"):
-            result = known_path(connection, one, other, facts=facts)
-        render(result, as_json)
+    return kgprobe.known_path(graph, **options)
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @click.option("--run", metavar="NAME", help="Name of the run.  [default: the latest]")
 @click.option(
     "--method",
@@ -269,10 +264,8 @@ def path(one: str, other: str, facts: int, graph: str | None, as_json: bool) -> 
 @click.option("--sure", is_flag=True, help="Use surely unknown facts only.")
 @seed_option
 @count_option("--limit", default=10, help="Maximum number of communities.")
-@on_graph
-def communities(
-    run: str | None, method: str, sure: bool, seed: int, limit: int, graph: str | None, as_json: bool
-) -> None:
+@with_graph("Finding communities")
+def communities(graph: "Graph", **options: Any) -> "IgnoranceCommunities":
     """Show communities of ignorance: entities connected by facts that a model does not know.
 
     Each has its number of entities and unknown facts, its share of all unknown facts, its most central entities and
@@ -282,16 +275,10 @@ def communities(
     kgprobe graph communities
     kgprobe graph communities --run films --method components --sure --json
     """  # noqa: D301
-    from kgprobe.api.graphs import find_ignorance
-    from kgprobe.base.progress import waiting
-
-    with open_graph(graph) as connection:
-        with waiting("Finding communities"):
-            result = find_ignorance(connection, run, method=method, sure=sure, seed=seed, limit=limit)
-        render(result, as_json)
+    return kgprobe.find_ignorance(graph, **options)
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @graph_option
 @debug_option
 def shell(graph: str | None) -> None:
@@ -390,7 +377,7 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds) % 60} s"
 
 
-@graph.command(cls=OneScreenCommand)
+@graph.command()
 @click.option(
     "--output", "-o", required=True, metavar="FOLDER|ADDRESS", help="Folder or server of the copy; must be empty."
 )
@@ -400,7 +387,7 @@ def _duration(seconds: float) -> str:
     help="Engine of the copy, for a folder; neo4j is downloaded if needed.  [default: the other engine than the"
     " source's, if it is on this machine]",
 )
-@on_graph
+@graph_options
 def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> None:
     """Copy the graph with its beliefs into another folder or server.
 
@@ -415,7 +402,6 @@ def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> N
     kgprobe graph copy --graph ./neo4j --output bolt://host:7687
     """  # noqa: D301
     from kgprobe.base.progress import progress_bar
-    from kgprobe.graph.copying import copy_graph
 
     with open_graph(graph) as source, _target(output, engine, source) as target:
         if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
@@ -423,7 +409,7 @@ def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> N
         counts = source.read("copy/counts")[0]
         size = counts["nodes"] + counts["relationships"]
         with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
-            copied = copy_graph(source, target, lambda now: bar.move_to(now.done, now.done, now.stage))
+            copied = kgprobe.copy_graph(source, target, lambda now: bar.move_to(now.done, now.done, now.stage))
     _show_copy(copied, output, as_json)
 
 

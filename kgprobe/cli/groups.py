@@ -1,5 +1,6 @@
 """Groups of commands: lists of commands that are not cut, unknown commands with the nearest name, a default command."""
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -28,7 +29,13 @@ class NearestNameGroup(click.Group):
 
 
 class CommandGroup(NearestNameGroup):
-    """A group whose list of commands is wrapped, not cut."""
+    """A group whose list of commands is wrapped, not cut, and whose commands have help on one screen."""
+
+    def command(self, *arguments: Any, **options: Any) -> Callable[[Callable[..., Any]], click.Command]:  # type: ignore[override]
+        """Return a decorator that adds a command."""
+        from kgprobe.cli.help import OneScreenCommand
+
+        return super().command(*arguments, cls=OneScreenCommand, **options)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names, each with its command's first sentence."""

@@ -2,14 +2,13 @@
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import cloup
 
 from kgprobe.base.files import CONFIG_FILE
+from kgprobe.base.sanitize import counted
 from kgprobe.cli.config_file import ARGUMENTS, section_of, set_defaults_of_file
 
 # Lines of a screen, at this width.
@@ -22,21 +21,6 @@ _DEFAULT = re.compile(r"default: [^];]*|required")
 
 class RareOption(cloup.Option):
     """An option that few people set: ``--help`` leaves it out if the help would be longer than a screen."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    r"""Content of a help text.
-
-    Attributes:
-        paragraphs: the description; a paragraph that begins with ``\b`` is printed as it is.
-        sections: names and texts of the parameters, by title.
-        left_out: number of options that are left out.
-    """
-
-    paragraphs: Sequence[str]
-    sections: Mapping[str, Sequence[tuple[str, str]]]
-    left_out: int
 
 
 class OneScreenCommand(cloup.Command):
@@ -54,18 +38,20 @@ class OneScreenCommand(cloup.Command):
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the most complete help that fits on a screen."""
-        contents = (
-            self._content(ctx, is_whole=True),
-            self._content(ctx, is_whole=True, is_common=True),
-            self._content(ctx, is_common=True),
-            self._content(ctx, is_common=True, is_brief=True),
-        )
-        self._write(ctx, formatter, next(filter(lambda content: self._fits(ctx, content), contents), contents[-1]))
+        """Write the most complete help that fits on a screen of the usual width."""
+        shorter: tuple[dict[str, bool], ...] = ({}, {"is_common": True}, {"is_whole": False, "is_common": True})
+        shortest = {"is_whole": False, "is_common": True, "is_brief": True}
+        for level in (*shorter, shortest):
+            screen = ctx.make_formatter()
+            screen.width = WIDTH
+            self._write(ctx, screen, **level)
+            if level is shortest or len(screen.getvalue().rstrip("\n").splitlines()) <= LINES:
+                self._write(ctx, formatter, **level)
+                return
 
     def write_all(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description and all options in full."""
-        self._write(ctx, formatter, self._content(ctx, is_whole=True))
+        self._write(ctx, formatter)
 
     def examples(self) -> list[str]:
         """Return the examples of the help, one command each, which may be continued on further lines."""
@@ -75,17 +61,28 @@ class OneScreenCommand(cloup.Command):
     def _paragraphs(self) -> list[str]:
         return re.split(r"\n\s*\n", inspect.cleandoc(self.help or ""))
 
-    def _content(
-        self, ctx: click.Context, *, is_whole: bool = False, is_common: bool = False, is_brief: bool = False
-    ) -> _Content:
-        """Return the content of a help.
+    def _write(
+        self,
+        ctx: click.Context,
+        formatter: click.HelpFormatter,
+        *,
+        is_whole: bool = True,
+        is_common: bool = False,
+        is_brief: bool = False,
+    ) -> None:
+        """Write a help.
 
         Args:
             is_whole: True for the whole description, else its first paragraph.
             is_common: True without rare options.
             is_brief: True for the first sentence of each option's text.
         """
+        self.format_usage(ctx, formatter)
         paragraphs = [paragraph for paragraph in self._paragraphs() if not _is_example(paragraph)]
+        for paragraph in paragraphs if is_whole else paragraphs[:1]:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(paragraph)
         sections: dict[str, list[tuple[str, str]]] = {}
         params = self.get_params(ctx)
         shown = [param for param in params if not (is_common and isinstance(param, RareOption))]
@@ -94,32 +91,17 @@ class OneScreenCommand(cloup.Command):
             if record is not None and record[1]:
                 name, text = record
                 sections.setdefault(_section(param), []).append((name, _first_sentence(text) if is_brief else text))
-        return _Content(paragraphs if is_whole else paragraphs[:1], sections, len(params) - len(shown))
-
-    def _fits(self, ctx: click.Context, content: _Content) -> bool:
-        """Return True if a help fits on a screen of the usual width."""
-        formatter = ctx.make_formatter()
-        formatter.width = WIDTH
-        self._write(ctx, formatter, content)
-        return len(formatter.getvalue().rstrip("\n").splitlines()) <= LINES
-
-    def _write(self, ctx: click.Context, formatter: click.HelpFormatter, content: _Content) -> None:
-        self.format_usage(ctx, formatter)
-        for paragraph in content.paragraphs:
-            formatter.write_paragraph()
-            with formatter.indentation():
-                formatter.write_text(paragraph)
-        for title, rows in content.sections.items():
+        for title, rows in sections.items():
             with formatter.section(title):
                 formatter.write_dl(rows)
         examples = self.examples()
         if examples:
             with formatter.section("Examples"):
                 formatter.write_text("\n".join(["\b", *examples]))
-        if content.left_out:
+        left_out = len(params) - len(shown)
+        if left_out:
             formatter.write_paragraph()
-            noun = "option" if content.left_out == 1 else "options"
-            formatter.write_text(f"{content.left_out} more {noun}: --help-all")
+            formatter.write_text(f"{counted(left_out, 'more option')}: --help-all")
 
 
 def _config_option() -> click.Option:

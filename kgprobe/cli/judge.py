@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+import kgprobe
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     debug_option,
     json_option,
     model_option,
     name_option,
-    on_graph,
-    open_graph,
     output_option,
     relations_option,
     seed_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.rendering import render
-from kgprobe.cli.running import judging, open_asked, open_models, progress_bars, report_end
+from kgprobe.cli.rendering import render, with_graph
+from kgprobe.cli.running import judging, progress_bars, report_end, with_models
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
-from kgprobe.models.spec_forms import is_api
 
 if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+    from kgprobe.models.model import Models
     from kgprobe.results.judge import JudgeQuality, TrainedJudge
+    from kgprobe.results.judged_graph import JudgingProgress
 
 
 @click.group(cls=CommandGroup)
@@ -58,7 +58,14 @@ _page_option = output_option(
 )
 
 
-@judge.command(cls=OneScreenCommand)
+def _show(page: Path | None, result: "JudgeQuality | TrainedJudge", as_json: bool) -> None:
+    written = None if page is None else result.page(page).resolve()
+    for warning in result.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    render(result, as_json, written)
+
+
+@judge.command()
 @_labels_argument
 @_reader_option
 @as_paper_option("judge train")
@@ -68,7 +75,8 @@ _page_option = output_option(
 @seed_option
 @json_option
 @debug_option
-def train(labels: str, model: str | None, page: Path | None, as_json: bool, **options: Any) -> None:
+@with_models()
+def train(labels: str, models: "Models", page: Path | None, as_json: bool, **options: Any) -> None:
     """Train a judge on labels: select the best layer and classifier by cross-validation.
 
     Compares linear probes of all layers, and at the best layer also the paper's network. Reports the quality on
@@ -80,26 +88,12 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
     kgprobe judge train LABELS --layers 12 --layers 18 --name small
     kgprobe judge train LABELS --output judge.html
     """  # noqa: D301
-    from kgprobe.api.judging import train_judge
-    from kgprobe.api.stored import open as open_stored
-
-    measured = open_stored(labels, kind="measurement")
-    spec = measured.model if model is None else model
-    with open_models() as models, progress_bars() as on_progress:
-        if model is not None or not is_api(spec):
-            # With --revision; the model is loaded after all arguments are validated.
-            open_asked(models, spec)
-        result = train_judge(
-            measured,
-            model=model,
-            models=models,
-            on_progress=on_progress,
-            **options,
-        )
-    _show(result, page, as_json)
+    with progress_bars() as on_progress:
+        result = kgprobe.train_judge(labels, models=models, on_progress=on_progress, **options)
+    _show(page, result, as_json)
 
 
-@judge.command(cls=OneScreenCommand)
+@judge.command()
 @_judge_argument
 @_labels_argument
 @_reader_option
@@ -114,7 +108,8 @@ def train(labels: str, model: str | None, page: Path | None, as_json: bool, **op
 @_page_option
 @json_option
 @debug_option
-def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None, as_json: bool, **options: Any) -> None:
+@with_models()
+def evaluate(judge_name: str, labels: str, models: "Models", page: Path | None, as_json: bool, **options: Any) -> None:
     """Evaluate a judge on labels: by answer, against the words' probabilities, and its calibration.
 
     For the labels that the judge was trained on, only the test facts are used.
@@ -122,17 +117,10 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
     \b
     kgprobe judge evaluate JUDGE LABELS
     """  # noqa: D301
-    from kgprobe.api.judging import evaluate_judge
-    from kgprobe.api.stored import open as open_stored
-
-    with open_models() as models:
-        trained, measured = open_stored(judge_name, kind="judge"), open_stored(labels, kind="measurement")
-        opened = open_asked(models, trained.reader["name"] if model is None else model)
-        result = evaluate_judge(trained, measured, model=opened, **options)
-    _show(result, page, as_json)
+    _show(page, kgprobe.evaluate_judge(judge_name, labels, models=models, **options), as_json)
 
 
-@judge.command(cls=OneScreenCommand)
+@judge.command()
 @_judge_argument
 @_reader_option
 @as_paper_option("judge predict")
@@ -141,8 +129,9 @@ def evaluate(judge_name: str, labels: str, model: str | None, page: Path | None,
 @name_option("Folder name of the judged graph.  [default: made from the settings]")
 @seed_option
 @as_of_or(None, "that of the labels")
-@on_graph
-def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool, **options: Any) -> None:
+@with_models()
+@with_graph()
+def predict(graph: "Graph", judge_name: str, models: "Models", **options: Any) -> "JudgingProgress":
     """Predict the model's answers to every fact of the graph, and to false statements made from it.
 
     Estimates how correct, truthful and informative the model is. Facts are judged in shards, one Parquet file each.
@@ -154,22 +143,8 @@ def predict(judge_name: str, model: str | None, graph: str | None, as_json: bool
     kgprobe judge predict JUDGE --shard 1/4 --name whole
     kgprobe judge predict JUDGE --ray 8
     """  # noqa: D301
-    from kgprobe.api.judging import check_judging, judge_graph
-    from kgprobe.api.stored import open as open_stored
-
-    trained = open_stored(judge_name, kind="judge")
-    check_judging(trained, **options)
-    with open_models() as models:
-        opened = open_asked(models, trained.reader["name"] if model is None else model)
-        with open_graph(graph) as connection, judging(f"Judging with {judge_name}") as callbacks:
-            progress = judge_graph(connection, trained, model=opened, models=models, callbacks=callbacks, **options)
+    with judging(f"Judging with {judge_name}") as callbacks:
+        progress = kgprobe.judge_graph(graph, judge_name, models=models, callbacks=callbacks, **options)
     if progress.judged is None:
         report_end(progress.shards.stopped, None, progress.progress(), "Repeat the command to continue.")
-    render(progress, as_json)
-
-
-def _show(result: "JudgeQuality | TrainedJudge", path: Path | None, as_json: bool) -> None:
-    page = None if path is None else result.page(path).resolve()
-    for warning in result.warnings:
-        click.echo(f"Warning: {warning}", err=True)
-    render(result, as_json, page)
+    return progress

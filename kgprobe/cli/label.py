@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.api.options import ApiLimits
+import kgprobe
 from kgprobe.base.progress import waiting
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
-    common_options,
-    count_option,
+    batch_size_option,
+    draw_options,
     facts_options,
+    graph_options,
     model_option,
     name_option,
     open_graph,
@@ -22,11 +23,11 @@ from kgprobe.cli.options import (
     ray_option,
 )
 from kgprobe.cli.rendering import render
-from kgprobe.cli.running import measuring, open_asked, open_models, progress_bars, require_api
+from kgprobe.cli.running import measuring, progress_bars, with_models
 from kgprobe.labelling.ways import LabelOptions
 
 if TYPE_CHECKING:
-    from kgprobe.labelling.labels import Labels
+    from kgprobe.models.model import Models
 
 
 @cloup.command(cls=OneScreenCommand)
@@ -34,16 +35,13 @@ if TYPE_CHECKING:
 @model_option(BEHIND_API)
 @ray_option
 @facts_options
-@given_options(("Models behind an API", ApiLimits), argument="api")
-@count_option(
-    "--batch-size", metavar="N", is_rare=True, help="Batch size: facts asked together.  [default: of each probe]"
-)
+@with_models(api=())
+@batch_size_option
 @name_option("Folder name of the table.  [default: made from the settings]")
 @output_option("Write the rows of all facts as CSV.", metavar="FILE.csv")
-@common_options
-def label(
-    model: str, output: Path | None, api: dict[str, Any], graph: str | None, as_json: bool, **options: Any
-) -> None:
+@draw_options
+@graph_options
+def label(model: str, models: "Models", output: Path | None, graph: str | None, as_json: bool, **options: Any) -> None:
     """Label facts by how a model answers them: classes, and the probability that it knows each.
 
     Asks the same facts in several ways, each a few times, and stores one row per fact: right answers in each way, the
@@ -56,22 +54,14 @@ def label(
     kgprobe label --model demo --ways distractors --limit 500 --fill \\
         --output labels.csv
     """  # noqa: D301
-    from kgprobe.api.labelling import LabelProgress, check_labelling, label_facts
+    from kgprobe.api.labelling import LabelProgress
 
-    require_api(api, model, *options.values())
-    with open_models(api) as models:
-        opened_model = open_asked(models, model)
-        check_labelling(opened_model, **options)
-        with open_graph(graph) as opened, progress_bars() as on_progress:
-            progress = LabelProgress(lambda note: click.echo(note, err=True), on_progress)
-            with measuring(f"Labelling {model}", api) as callbacks:
-                labels = label_facts(
-                    opened, opened_model, models=models, callbacks=callbacks, progress=progress, **options
-                )
-    _show(labels, output, as_json)
-
-
-def _show(labels: "Labels", output: Path | None, as_json: bool) -> None:
+    with open_graph(graph) as opened, progress_bars() as on_progress:
+        progress = LabelProgress(lambda note: click.echo(note, err=True), on_progress)
+        with measuring(f"Labelling {model}", models) as callbacks:
+            labels = kgprobe.label_facts(
+                opened, model, models=models, callbacks=callbacks, progress=progress, **options
+            )
     if output is not None:
         with waiting("Writing CSV"):
             labels.write_csv(output)

@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,16 +13,14 @@ import cloup
 from click.core import ParameterSource
 
 from kgprobe.api.kind_names import RUN
-from kgprobe.api.options import ReversingOptions
+from kgprobe.api.options import Asking, Draw, ReversingOptions
 from kgprobe.base.arguments import folder_name
 from kgprobe.base.dates import as_of_day, today
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.options import make_options
 from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.help import RareOption
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:
     from kgprobe.api.kinds import Found
@@ -32,11 +29,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Keys of a click context: the current command, --explain, the options of local models, and those of Ray.
+# Key of a click context: the current command.
 _AT_WORK = "kgprobe.at_work"
-_EXPLAINED = "kgprobe.explained"
-_LOCAL = "kgprobe.local"
-_RAY = "kgprobe.ray"
 
 _LOCAL_SPECS = (
     "demo, hf:NAME of the Hugging Face hub, hf:./folder, hf:./file.gguf, or hf:BASE+ADAPTER (demo+ADAPTER) with a name"
@@ -144,10 +138,11 @@ facts_named = cloup.option(
 def graph_of_results(
     results: Sequence[str], graph: str | None, kinds: Sequence[str]
 ) -> "AbstractContextManager[Graph | None]":
-    """Open the graph if a result, which is of one of these kinds, is a run."""
-    from kgprobe.api.stored import find
+    """Return the graph with ``--graph``, or if a result, which is of one of these kinds, is a run."""
+    from kgprobe.api.comparable import kind_of
 
-    return open_graph(graph) if any(find(name, kinds).kind.name == RUN for name in results) else nullcontext()
+    needs_graph = graph is not None or any(kind_of(name, kinds) == RUN for name in results)
+    return open_graph(graph) if needs_graph else nullcontext()
 
 
 def is_graph_given() -> bool:
@@ -179,6 +174,8 @@ def as_of_or(default: Callable[[], int] | None, shown_default: str) -> Callable[
 
 
 as_of_option = as_of_or(today, "today")
+# The random seed and the date of current facts.
+draw_options = decorated_by(seed_option, as_of_option)
 
 
 def debug_option(command: F) -> F:
@@ -209,9 +206,7 @@ def in_flags(message: str, context: click.Context | None = None) -> str:
 
 
 # The options of a command that reads a graph.
-on_graph = decorated_by(graph_option, json_option, debug_option)
-# The options that all commands on facts share.
-common_options = decorated_by(seed_option, as_of_option, on_graph)
+graph_options = decorated_by(graph_option, json_option, debug_option)
 
 
 def ask_password(prompt: str) -> str:
@@ -226,25 +221,22 @@ def ask_password(prompt: str) -> str:
 
 
 def open_graph(graph: str | None, *, new: bool = False) -> "Graph":
-    """Open the graph of ``--graph``, which may ask for its password.
+    """Open the graph of ``--graph`` when it is first used; it may ask for its password.
 
     Args:
         new: True to create a local graph that does not exist yet.
-
-    Raises:
-        UnknownNameError: there is no graph in the folder.
     """
     from kgprobe.graph.servers import opening
 
-    if not new:
-        opening.check_exists(graph)
-    return opening.open_graph(graph, ask_password=ask_password)
+    if new:
+        return opening.open_graph(graph, ask_password=ask_password)
+    return opening.open_existing(graph, ask_password)
 
 
 def model_option(
     about: str = SCORES, *names: str, required: bool = True, multiple: bool = False
 ) -> Callable[[Command], Command]:
-    """Return a decorator that adds ``--model`` and the options of loading it: ``--explain``, :func:`local_options`.
+    """Return a decorator that adds ``--model`` and the options of loading it, see ``cli.running.with_models``.
 
     Args:
         names: name of the argument, if not ``model``.
@@ -253,65 +245,16 @@ def model_option(
     return decorated_by(option, loading_options)
 
 
-def explain_option(command: F) -> F:
-    """Add ``--explain``: print how a model is computed when it is loaded; see :func:`is_explained`."""
-
-    def remember(context: click.Context, _: click.Parameter, explained: bool) -> None:
-        context.meta[_EXPLAINED] = explained
-
-    return cloup.option(
-        "--explain",
-        cls=RareOption,
-        is_flag=True,
-        expose_value=False,
-        callback=remember,
-        help="Print how the model is computed, and why not in a faster way.",
-    )(command)
-
-
-def local_options(command: Command) -> Command:
-    """Add ``--device``, ``--dtype``, ``--batch-tokens`` and ``--revision``; see :func:`local_given`."""
-
-    @wraps(command)
-    def remembering(**values: Any) -> None:
-        local = make_options(LocalOptions, values.pop(_LOCAL), "models")
-        if local.revision is not None and len(values.get("models", ())) > 1:
-            raise click.UsageError("--revision applies to one model; --model is given several times.")
-        click.get_current_context().meta[_LOCAL] = local
-        command(**values)
-
-    return given_options(("Models on this machine", LocalOptions), argument=_LOCAL)(remembering)
-
-
-loading_options = decorated_by(explain_option, local_options)
-
-
-def ray_option(command: Command) -> Command:
-    """Add ``--ray``: compute local models on Ray workers; see :func:`ray_given`."""
-
-    @wraps(command)
-    def remembering(**values: Any) -> None:
-        click.get_current_context().meta[_RAY] = make_options(RayOptions, values.pop(_RAY), "models").ray
-        command(**values)
-
-    return given_options((None, RayOptions), argument=_RAY)(remembering)
-
-
-def ray_given() -> int | None:
-    """Return the number of Ray workers of the current command; None for this process."""
-    workers: int | None = click.get_current_context().meta.get(_RAY)
-    return workers
-
-
-def local_given() -> LocalOptions:
-    """Return the options of the current command for models on this machine."""
-    local: LocalOptions = click.get_current_context().meta.get(_LOCAL, LocalOptions())
-    return local
-
-
-def is_explained() -> bool:
-    """Return True if the current command has ``--explain``."""
-    return bool(click.get_current_context().meta.get(_EXPLAINED))
+explain_option = cloup.option(
+    "--explain",
+    cls=RareOption,
+    is_flag=True,
+    help="Print how the model is computed, and why not in a faster way.",
+)
+loading_options = decorated_by(
+    explain_option, given_options(("Models on this machine", LocalOptions), argument="local")
+)
+ray_option = given_options((None, RayOptions), argument="workers")
 
 
 def relations_option(help_: str) -> Callable[[F], F]:
@@ -319,7 +262,7 @@ def relations_option(help_: str) -> Callable[[F], F]:
     return cloup.option("--relation", "relations", multiple=True, metavar="NAME", help=help_)
 
 
-# ``--facts``, ``--limit``, ``--relation`` and the options of drawing facts.
+# ``--facts``, ``--limit``, ``--relation`` and the other options of drawing facts.
 facts_options = decorated_by(
     cloup.option_group(
         "Facts",
@@ -331,16 +274,10 @@ facts_options = decorated_by(
             " separated by tabs, or JSON with subject, relation and object, each an id or a name; or JSON with subject"
             " and fact (ids).",
         ),
-        count_option(
-            "--limit",
-            metavar="N",
-            help="Maximum number of facts, drawn at random; the same --seed draws the same facts for every probe."
-            "  [default: all]",
-        ),
-        relations_option("Ask this relation only, by its id or a name; repeatable."),
     ),
-    given_options(("Facts", DrawOptions)),
+    given_options(("Facts", Draw), left_out=("facts", "seed", "as_of")),
 )
+batch_size_option = given_options((None, Asking), left_out=("name", "models", "callbacks"))
 
 
 # The direction of questions, as ``inverse`` and ``reversing``.
@@ -372,7 +309,7 @@ def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]
 @contextmanager
 def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
     """Open the inverse graph of a graph; print progress and notes on stderr."""
-    from kgprobe.api.graphs import reverse_graph
+    import kgprobe
     from kgprobe.base.progress import waiting
 
     with open_graph(graph) as connection, waiting("Reversing the graph") as wait:
@@ -380,7 +317,7 @@ def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Gr
         def on_progress(now: "StepProgress") -> None:
             wait.note = f"{now.stage}, {now.done / max(now.total, 1):.0%}"
 
-        opened = reverse_graph(
+        opened = kgprobe.reverse_graph(
             connection,
             on_note=lambda note: click.echo(in_flags(note), err=True),
             on_progress=on_progress,

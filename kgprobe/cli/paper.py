@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+import kgprobe
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.sanitize import visible_lines
 from kgprobe.cli.help import OneScreenCommand
@@ -58,16 +59,14 @@ def paper(
     kgprobe paper latent-knowledge figure-1 --replicate
     kgprobe probe distractors --model demo --as-paper distractors --limit 20
     """  # noqa: D301
-    from kgprobe.api.papers import paper as described
-
     if replicate and (name is None or table is None):
         raise click.UsageError(
             "--replicate needs NAME and TABLE, such as `kgprobe paper latent-knowledge figure-1 --replicate`."
         )
     if name is None:
-        render(described(), as_json)
+        render(kgprobe.paper(), as_json)
     elif table is None:
-        contents = described(name, model=model, other_model=other_model)
+        contents = kgprobe.paper(name, model=model, other_model=other_model)
         if as_json:
             render(contents, as_json)
         else:
@@ -75,7 +74,7 @@ def paper(
     else:
         if replicate:
             _run(table_named(name, table), model, other_model, graph)
-        _show_table(described(name, table, model=model, other_model=other_model), as_json)
+        _show_table(kgprobe.paper(name, table, model=model, other_model=other_model), as_json)
 
 
 def _show_contents(contents: "PaperContents") -> None:

@@ -1,13 +1,14 @@
 """``kgprobe probe``: ask a sample of facts once each; one command per registered probe."""
 
 import json
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.options import ApiLimits
+import kgprobe
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import counted
 from kgprobe.cli.commands import given_options
@@ -15,11 +16,12 @@ from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
-    common_options,
-    count_option,
+    batch_size_option,
     direction_options,
+    draw_options,
     facts_options,
     full_option,
+    graph_options,
     model_option,
     name_option,
     open_directed,
@@ -27,15 +29,14 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import reason_notes, show_finding, show_notes
-from kgprobe.cli.running import exit_without_answers, measuring, open_asked, open_models, report_end, require_api
+from kgprobe.cli.running import exit_without_answers, measuring, report_end, with_models
 from kgprobe.probes.register import PROBES, ProbeKind
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kgprobe.results.finding import Finding
-    from kgprobe.results.measurement import Measurement
-    from kgprobe.running.measurement import Progress
+    from kgprobe.models.model import Models
+    from kgprobe.results.measurement import Measurement, Run
 
 
 class ProbeGroup(CommandGroup):
@@ -64,41 +65,33 @@ def probe_command(kind: ProbeKind) -> click.Command:
     """Return the command of a probe."""
     # A batch API returns texts only.
     answers = kind.asks == "answers"
-    usual = f"{kind.batch_size}; with --batch-api up to 50,000" if answers else f"{kind.batch_size}"
 
     @given_options((f"Options of {kind.name}", kind.options))
     @model_option(BEHIND_API)
     @ray_option
     @facts_options
     @direction_options
-    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=() if answers else ("batch_api",))
-    @count_option(
-        "--batch-size", metavar="N", is_rare=True, help=f"Batch size: facts asked together.  [default: {usual}]"
-    )
+    @with_models(api=() if answers else ("batch_api",))
+    @batch_size_option
     @name_option("Folder name of the results.  [default: made from the settings]")
     @as_paper_option(f"probe {kind.name}")
     @full_option
-    @common_options
+    @draw_options
+    @graph_options
     def ask(
         model: str,
+        models: "Models",
         inverse: bool,
         reversing: dict[str, Any],
-        api: dict[str, Any],
         full: bool,
         graph: str | None,
         as_json: bool,
         **options: Any,
     ) -> None:
-        from kgprobe.api.measuring import check_measuring, measure
-
-        require_api(api, model, *options.values())
-        with open_models(api) as models:
-            opened_model = open_asked(models, model)
-            check_measuring(models, opened_model, kind.name, **options)
-            with open_directed(graph, inverse, reversing) as opened:
-                with measuring(f"Probing {model}", api) as callbacks:
-                    result = measure(opened, opened_model, kind.name, models=models, callbacks=callbacks, **options)
-                show(result, as_json, full)
+        with open_directed(graph, inverse, reversing) as opened:
+            with measuring(f"Probing {model}", models) as callbacks:
+                result = kgprobe.measure(opened, model, kind.name, models=models, callbacks=callbacks, **options)
+            show(result, as_json, full)
         exit_without_answers(result.progress.stopped)
 
     help_ = f"{kind.summary}\n\n{kind.details}" if kind.details else kind.summary
@@ -113,48 +106,61 @@ def probe() -> None:
     """
 
 
-def show(result: "Measurement", as_json: bool, full: bool) -> "Path | None":
-    """Print a measurement, a summary or one JSON object, and its problems on stderr.
+def show(result: "Measurement | Run", as_json: bool, full: bool, graph: str | None = None) -> "Path | None":
+    """Print a measurement or a run, a summary or one JSON object; on stderr its problems, and how to continue it.
+
+    Args:
+        graph: value of ``--graph`` for the command that continues a run; None for the default graph.
 
     Returns:
         the page's path; None if there are no answers.
     """
     from kgprobe.probes.outcome import Verdict
+    from kgprobe.results.measurement import Measurement
 
-    show_notes(result.missing)
-    show_notes(result.notes)
+    missing = result.missing if isinstance(result, Measurement) else ()
+    show_notes([*missing, *(result.notes if isinstance(result, Measurement) else _hub_notes(result))])
     with waiting("Preparing results"):
         # The first reader of the answers: they are exported in the same pass.
-        files = result.export() if result.complete else []
+        files = result.export() if isinstance(result, Measurement) and result.complete else []
         unaskable, unanswered = map(result.reasons, (Verdict.UNASKABLE, Verdict.UNANSWERED))
-        has_answers = result.progress.done > sum(unaskable.values()) + sum(unanswered.values())
-        finding: Finding | None = None
-        page: Path | None = None
-        if has_answers:
-            finding = result.finding()
-            page = result.page(finding)
+        silent = sum(unaskable.values()) + sum(unanswered.values())
+        answered = result.progress.done - silent if isinstance(result, Measurement) else result.report.asked
+        finding = result.finding() if answered else None
+        page = result.page(finding) if finding else None
     if as_json:
-        content = {
-            **result.to_dict(finding),
-            "outcomes": str(result.outcomes.path),
-            "files": list(map(str, files)),
-            "page": str(page) if page else None,
-        }
+        places = {"outcomes": str(result.outcomes.path), "page": str(page) if page else None}
+        content = {**result.to_dict(finding), **places, "files": list(map(str, files))}
         click.echo(json.dumps(content, ensure_ascii=False))
     else:
-        if finding is None:
-            for note in reason_notes(unaskable, unanswered):
-                click.echo(note)
-        if result.missing:
-            click.echo(f"{counted(len(result.missing), 'line')} of the list could not be used.")
+        for note in () if finding else reason_notes(unaskable, unanswered):
+            click.echo(note)
+        if missing:
+            click.echo(f"{counted(len(missing), 'line')} of the list could not be used.")
         if finding is not None and page is not None:
             show_finding(finding, page, full)
-    _report_end(result.progress)
+    _report_end(result, graph)
     return page
 
 
-def _report_end(progress: "Progress") -> None:
+def _hub_notes(run: "Run") -> list[str]:
+    """Return a note on the entities that were excluded from propagation; none if there are none."""
+    hubs = list(run.report.hubs.values())
+    more = f" and {len(hubs) - 5} more" if len(hubs) > 5 else ""
+    listed = f"{', '.join(hubs[:5])}{more}"
+    return [f"Too many facts to propagate through: {listed}. `max_degree` changes the limit."] if hubs else []
+
+
+def _report_end(result: "Measurement | Run", graph: str | None) -> None:
     """Print on stderr why asking ended, and how to continue."""
+    from kgprobe.results.measurement import Run
+
+    if isinstance(result, Run):
+        where = f" --graph {shlex.quote(graph)}" if graph else ""
+        advice = f"Go on with: kgprobe rounds resume {result.name}{where}"
+        report_end(result.report.stopped, result.report.reason, f"round {result.report.rounds}", advice)
+        return
+    progress = result.progress
     where = f"{progress.done - progress.unanswered:,} of {progress.facts:,} facts"
     report_end(progress.stopped, progress.reason, where, "Repeat the command to continue.")
     if progress.unanswered and not progress.stopped.can_go_on:

@@ -3,13 +3,17 @@
 import json
 import os
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from kgprobe.cli.options import in_flags
+from kgprobe.base.progress import waiting
+from kgprobe.cli.commands import Command, decorated_by
+from kgprobe.cli.options import debug_option, graph_options, in_flags, json_option, open_graph
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from kgprobe.base.tables import Table
     from kgprobe.results.finding import Finding
     from kgprobe.results.result import Result
+
+# Prints a result, as JSON if the second argument is true.
+Show: TypeAlias = Callable[[Any, bool], object]
 
 # Width of a pipe or a file, in characters.
 _UNCUT = 100_000
@@ -33,6 +40,44 @@ def console(out: "TextIO | None" = None) -> "Console":
 
     screen = Console(file=out)
     return screen if screen.is_terminal or "COLUMNS" in os.environ else Console(file=out, width=_UNCUT)
+
+
+def with_graph(title: str = "", show: "Show | None" = None) -> Callable[[Command], Command]:
+    """Return a decorator: the command gets its graph, and returns the result of one public function, which is printed.
+
+    Adds ``--graph``, ``--json`` and ``--debug``.
+
+    Args:
+        title: title of the wait for the result; empty for a command that shows its progress itself.
+        show: prints a result, as JSON or not; None for :func:`render`.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def opened(graph: str | None, as_json: bool, **values: Any) -> None:
+            with open_graph(graph) as connection:
+                with waiting(title) if title else nullcontext():
+                    result = command(connection, **values)
+                (show or render)(result, as_json)
+
+        return graph_options(opened)
+
+    return decorate
+
+
+def without_graph(title: str = "", show: "Show | None" = None) -> Callable[[Command], Command]:
+    """Return a decorator of a command that needs no graph, and returns a result: see :func:`with_graph`."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def printing(as_json: bool, **values: Any) -> None:
+            with waiting(title) if title else nullcontext():
+                result = command(**values)
+            (show or render)(result, as_json)
+
+        return decorated_by(json_option, debug_option)(printing)
+
+    return decorate
 
 
 def render(

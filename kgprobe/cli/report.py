@@ -9,19 +9,19 @@ import click
 import cloup
 import msgspec
 
+import kgprobe
 from kgprobe.api.kind_names import MEASUREMENT, RUN
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
 from kgprobe.cli.groups import DefaultGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     as_of_or,
     count_option,
     graph_of,
     graph_of_results,
+    graph_options,
     in_flags,
     is_graph_given,
-    on_graph,
     open_graph,
     output_option,
     refuse_existing,
@@ -52,12 +52,12 @@ def report() -> None:
     """  # noqa: D301
 
 
-@report.command(cls=OneScreenCommand)
+@report.command()
 @cloup.argument("results", nargs=-1, metavar="[RESULT...]")
 @output_option("File of the page.")
 @_open_option
 @seed_option
-@on_graph
+@graph_options
 def page(
     results: tuple[str, ...], output: Path | None, in_browser: bool, seed: int, graph: str | None, as_json: bool
 ) -> None:
@@ -75,7 +75,7 @@ def page(
     kgprobe report --open
     kgprobe report gpt2-capitals llama-capitals --output models.html
     """  # noqa: D301
-    from kgprobe.api.reports import REPORTED, latest_result, make_report, open_reported
+    from kgprobe.api.reports import REPORTED, latest_result, open_reported
     from kgprobe.api.stored import find, needs_graph, own_graph
 
     entries = [find(name, REPORTED) for name in results]
@@ -86,18 +86,18 @@ def page(
         opened = [open_reported(entry.folder, graph) for entry, graph in zip(entries, graphs, strict=True)]
         if connection is not None and not results:
             opened = [latest_result(connection)]
-        result = make_report(opened, seed=seed)
+        result = kgprobe.make_report(opened, seed=seed)
         written = result.page(output)
     _show(result.to_dict(), "\n".join(map(visible, result.lead)), written, in_browser, as_json)
 
 
-@report.command(cls=OneScreenCommand)
+@report.command()
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @output_option("File of the sheet (CSV).", required=True)
 @cloup.option("--force", is_flag=True, help="Overwrite an existing file.")
 @count_option("--per-kind", default=50, help="Maximum number of questions of each kind and result.")
 @seed_option
-@on_graph
+@graph_options
 def sheet(
     results: tuple[str, ...], output: Path, force: bool, per_kind: int, seed: int, graph: str | None, as_json: bool
 ) -> None:
@@ -111,21 +111,19 @@ def sheet(
     kgprobe report sheet gpt2-films --output sheet.csv
     kgprobe report assess gpt2-films --sheet ann.csv --sheet ben.csv
     """  # noqa: D301
-    from kgprobe.api.reports import write_sheet
-
     refuse_existing(output, force, "--output")
     with _opened(results, graph) as opened:
-        rows = write_sheet(opened, output, per_kind=per_kind, seed=seed)
+        rows = kgprobe.write_sheet(opened, output, per_kind=per_kind, seed=seed)
     content = {"file": str(output), "questions": rows}
     click.echo(msgspec.json.encode(content) if as_json else f"{rows:,} questions: {output}")
 
 
-@report.command(cls=OneScreenCommand)
+@report.command()
 @cloup.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @cloup.option(
     "--sheet", "sheets", type=_SHEET, multiple=True, required=True, help="Sheet of one annotator (CSV); repeatable."
 )
-@on_graph
+@graph_options
 def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None, as_json: bool) -> None:
     """Compare questions and verdicts with the votes of people.
 
@@ -135,10 +133,8 @@ def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None
     \b
     kgprobe report assess gpt2-films --sheet ann.csv --sheet ben.csv
     """  # noqa: D301
-    from kgprobe.api.reports import assess_questions
-
     with _opened(results, graph) as opened:
-        result = assess_questions(opened, sheets)
+        result = kgprobe.assess_questions(opened, sheets)
     render(result, as_json)
 
 
@@ -151,7 +147,7 @@ def _opened(results: tuple[str, ...], graph: str | None) -> "Iterator[list[Store
         yield [open_answers(name, connection) for name in results]
 
 
-@report.command("graph", cls=OneScreenCommand)
+@report.command("graph")
 @cloup.argument("entity", required=False)
 @cloup.option("--run", metavar="NAME", help="Name of the run.  [default: the latest run]")
 @count_option("--steps", default=1, help="Maximum distance from the entity, in steps.")
@@ -160,7 +156,7 @@ def _opened(results: tuple[str, ...], graph: str | None) -> "Iterator[list[Store
 @count_option("--limit", default=200, help="Maximum number of facts.")
 @output_option("File of the picture.")
 @_open_option
-@on_graph
+@graph_options
 def graph_picture(output: Path | None, in_browser: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Draw the facts around an entity, coloured by the probability that the model knows them.
 
@@ -172,10 +168,8 @@ def graph_picture(output: Path | None, in_browser: bool, graph: str | None, as_j
     kgprobe report graph --open
     kgprobe report graph France --run base --steps 2 --relation capital
     """  # noqa: D301
-    from kgprobe.api.graphs import draw_graph
-
     with open_graph(graph) as connection, waiting("Drawing"):
-        drawn = draw_graph(connection, **options)
+        drawn = kgprobe.draw_graph(connection, **options)
         written = drawn.page(output)
     facts = drawn.subgraph.to_frame().to_dict("records")
     content = {"around": drawn.around, "run": drawn.run, "complete": drawn.subgraph.complete, "facts": facts}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
+import kgprobe
 from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.progress import waiting
@@ -17,13 +18,14 @@ from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     OUTPUT_FILE,
+    ask_password,
     count_option,
     debug_option,
     full_option,
     graph_of,
     graph_option,
+    graph_options,
     is_graph_given,
-    on_graph,
     open_graph,
     year_relation_option,
 )
@@ -65,7 +67,7 @@ class KindName(Choice):
     help=f"List this kind only; repeatable. One of {', '.join(name.replace(' ', '-') for name in KIND_NAMES)}.",
 )
 @_open_option
-@on_graph
+@graph_options
 def results(kinds: tuple[str, ...], in_browser: bool, graph: str | None, as_json: bool) -> None:
     """List the stored results of this machine, the newest first: kinds, ages, sizes, models, graphs and headlines.
 
@@ -79,10 +81,8 @@ def results(kinds: tuple[str, ...], in_browser: bool, graph: str | None, as_json
     kgprobe results --kind run --kind measurement --json
     kgprobe results --open
     """  # noqa: D301
-    from kgprobe.api.stored import list_results
-
     with _running_graph(graph) as connection:
-        listed = list_results(connection, kinds=kinds)
+        listed = kgprobe.list_results(connection, kinds=kinds)
     if as_json:
         render_rows(listed, as_json)
     else:
@@ -117,7 +117,7 @@ def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
         yield None
         return
     try:
-        connection = open_graph(graph)
+        connection = kgprobe.open_graph(graph, ask_password=ask_password)
     except KgprobeError as error:
         if is_given:
             raise
@@ -176,7 +176,7 @@ _kind_option = cloup.option(
     count_option("--limit", help="Maximum number of groups, the largest.  [default: all]"),
     cloup.option("--shared", is_flag=True, help="Compare the results on the facts that all of them have answered."),
 )
-@on_graph
+@graph_options
 def show(
     names: tuple[str, ...],
     kind: str | None,
@@ -267,7 +267,6 @@ def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: 
     Raises:
         UsageError: options exclude each other.
     """
-    from kgprobe.api.reports import group_table, rate_table
     from kgprobe.api.stored import find, newest, open_answers
 
     kinds = [MEASUREMENT, RUN] if kind is None else [kind]
@@ -278,9 +277,9 @@ def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: 
             raise click.UsageError("GRAPH=NAME is for rates by graph; leave out other groups and --limit.")
         with waiting("Reading the answers"):
             folders = [find(result, kinds).folder for _, result in pairs]
-            return rate_table(folders, graphs=[name for name, _ in pairs], shared=grouping["shared"])
+            return kgprobe.rate_table(folders, graphs=[name for name, _ in pairs], shared=grouping["shared"])
     with open_graph(graph) as connection, waiting("Reading the answers"):
-        return group_table(connection, [open_answers(result, connection) for _, result in pairs], **grouping)
+        return kgprobe.group_table(connection, [open_answers(result, connection) for _, result in pairs], **grouping)
 
 
 @contextmanager
@@ -339,8 +338,7 @@ def _show_one(
     Raises:
         UsageError: it has no rows or no page.
     """
-    from kgprobe.cli.probe import show as show_measurement
-    from kgprobe.cli.rounds import print_run
+    from kgprobe.cli.probe import show as show_answers
     from kgprobe.judge.files import Judge
     from kgprobe.labelling.labels import Labels
     from kgprobe.results.judge import JudgeSettings
@@ -355,10 +353,8 @@ def _show_one(
             else:
                 _write_csv(result.to_frame(), csv)
     page: Path | None = None
-    if isinstance(result, Measurement):
-        page = show_measurement(result, as_json, full)
-    elif isinstance(result, Run):
-        page = print_run(result, as_json, graph, full)
+    if isinstance(result, (Measurement, Run)):
+        page = show_answers(result, as_json, full, graph)
     else:
         files = [] if csv is None else [csv]
         page = result.page() if isinstance(result, (Labels, OpenedFiles)) else None

@@ -1,33 +1,31 @@
 """``kgprobe rounds``, ``estimate``, ``beliefs`` and ``demo``: runs of adaptive rounds, and what they show."""
 
 import json
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.options import ApiLimits
+import kgprobe
 from kgprobe.base.progress import waiting
 from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
-from kgprobe.cli.browser import watch_in_browser
-from kgprobe.cli.commands import Choice, ShareType, given_options
+from kgprobe.cli.commands import ShareType, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import (
     BEHIND_API,
     ask_password,
-    common_options,
     count_option,
     debug_option,
     direction_options,
+    draw_options,
     explain_option,
     full_option,
+    graph_options,
     in_flags,
     json_option,
     model_option,
     name_option,
-    on_graph,
     open_directed,
     open_graph,
     ray_option,
@@ -36,18 +34,18 @@ from kgprobe.cli.options import (
     year_relation_option,
 )
 from kgprobe.cli.presets import as_paper_option
-from kgprobe.cli.probe import ProbeGroup
-from kgprobe.cli.rendering import render, show_finding, show_tables
-from kgprobe.cli.running import exit_without_answers, open_asked, open_models, progress_bars, report_end, running
+from kgprobe.cli.probe import ProbeGroup, show
+from kgprobe.cli.rendering import render, show_tables
+from kgprobe.cli.running import exit_without_answers, progress_bars, report_end, running, with_models
 from kgprobe.cli.write_back import write_back
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.plan import RoundsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from kgprobe.graph.client import Graph
+    from kgprobe.models.model import Models
     from kgprobe.results.graph_rates import GraphRates
     from kgprobe.results.measurement import Run
 
@@ -62,13 +60,11 @@ kgprobe rounds run {name} --model hf:gpt2 --aim estimate"""
 
 
 _view_option = cloup.option(
-    "--view",
+    "--view/--no-view",
     cls=RareOption,
-    type=Choice(["facts", "browser", "none"]),
-    default="facts",
+    default=True,
     show_default=True,
-    help="facts: write the beliefs onto the facts of the graph after each round, in place of another run's; browser:"
-    " also open Neo4j Browser, to watch them change; none: leave the facts as they are.",
+    help="Write the beliefs onto the facts of the graph after each round, in place of another run's.",
 )
 # Rounds follow each other: each would wait for its batches for up to a day.
 _SEQUENTIAL = ("batch_api",)
@@ -88,69 +84,37 @@ def _run_command(kind: ProbeKind) -> click.Command:
 
     @given_options(("Rounds", RoundsOptions))
     @given_options((f"Options of {kind.name}", kind.options), defaults=kind.in_rounds)
-    @model_option(f"{BEHIND_API} Repeat it to ask several models.", "models", multiple=True)
+    @model_option(f"{BEHIND_API} Repeat it to ask several models.", "asked", multiple=True)
     @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
     @year_relation_option
     @name_option("Name of the run.  [default: model, probe and time]")
-    @given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
+    @with_models(api=_SEQUENTIAL)
     @_view_option
     @as_paper_option(f"rounds run {kind.name}")
     @full_option
-    @common_options
+    @draw_options
+    @graph_options
     def run(
-        models: tuple[str, ...],
+        asked: tuple[str, ...],
         inverse: bool,
         reversing: dict[str, Any],
-        name: str | None,
-        api: dict[str, Any],
         full: bool,
-        view: str,
         graph: str | None,
         as_json: bool,
         **options: Any,
     ) -> None:
-        from kgprobe.api.measuring import check_helpers
-        from kgprobe.api.rounds import run_names, run_rounds
-        from kgprobe.graph.reversal import asked_by
-        from kgprobe.running.callbacks import Stop
-        from kgprobe.running.runs import check_new_run
-
-        specs = tuple(dict.fromkeys(models))
-        run_ids = run_names(name, specs, asked_by(kind.name, inverse))
         finished: list[Run] = []
-        with open_models(api) as opened:
-            asked_models = [open_asked(opened, spec) for spec in specs]
-            check_helpers(opened, options)
-            with open_directed(graph, inverse, reversing) as connection:
-                for run_id in run_ids:
-                    check_new_run(connection, run_id)
-                place = str(connection.endpoint.folder) if inverse else graph
-                if view == "browser":
-                    watch_in_browser(place)
-                for model, run_id in zip(asked_models, run_ids, strict=True):
-                    with running(run_id) as callbacks, progress_bars() as on_progress:
-                        result = run_rounds(
-                            connection,
-                            model,
-                            kind.name,
-                            name=run_id,
-                            models=opened,
-                            callbacks=callbacks,
-                            view=view != "none",
-                            on_progress=on_progress,
-                            **options,
-                        )
+        with open_directed(graph, inverse, reversing) as connection:
+            place = str(connection.endpoint.folder) if inverse else graph
+            with running("Run") as callbacks, progress_bars() as on_progress:
+                options |= {"callbacks": callbacks, "on_progress": on_progress}
+                for result in kgprobe.run_each(connection, asked, kind.name, **options):
                     finished.append(result)
-                    print_run(result, as_json, place, full)
-                    if result.report.stopped is Stop.ASKED_TO:
-                        break
-                left = specs[len(finished) :]
-                if left:
-                    click.echo(f"Not begun: {', '.join(left)}.", err=True)
-                if not as_json:
-                    compare_runs(finished)
+                    show(result, as_json, full, place)
+            if not as_json:
+                compare_runs(finished)
         exit_without_answers(*(result.report.stopped for result in finished))
 
     help_ = "\n\n".join(filter(None, (kind.summary, kind.rounds_note, _RUN_HELP.format(name=kind.name))))
@@ -171,19 +135,17 @@ def run_probe() -> None:
     """  # noqa: D301
 
 
-@rounds.command(cls=OneScreenCommand)
+@rounds.command()
 @click.argument("run")
 @count_option("--rounds", help="Total number of rounds.  [default: as begun]")
 @year_relation_option
 @explain_option
 @ray_option
-@given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
+@with_models(api=_SEQUENTIAL)
 @_view_option
 @full_option
-@on_graph
-def resume(
-    run: str, api: dict[str, Any], full: bool, view: str, graph: str | None, as_json: bool, **options: Any
-) -> None:
+@graph_options
+def resume(run: str, full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Continue RUN with the options it was begun with.
 
     A finished run shows its results again; --rounds adds rounds.
@@ -192,52 +154,12 @@ def resume(
     kgprobe rounds resume gpt2-films
     kgprobe rounds resume gpt2-films --rounds 30 --max-cost 2
     """  # noqa: D301
-    from kgprobe.api.rounds import resume_rounds
-
-    with open_models(api) as models, open_graph(graph) as connection:
-        if view == "browser":
-            watch_in_browser(graph)
-        options["view"] = view != "none"
-        with running(run) as callbacks, progress_bars() as on_progress:
-            result = resume_rounds(
-                connection, run, models=models, callbacks=callbacks, on_progress=on_progress, **options
-            )
-        print_run(result, as_json, graph, full)
+    with open_graph(graph) as connection:
+        with running(f"Run {run}") as callbacks, progress_bars() as on_progress:
+            options |= {"callbacks": callbacks, "on_progress": on_progress}
+            result = kgprobe.resume_rounds(connection, run, **options)
+        show(result, as_json, full, graph)
     exit_without_answers(result.report.stopped)
-
-
-def print_run(result: "Run", as_json: bool, graph: str | None, full: bool) -> "Path | None":
-    """Print a run: a summary and the page's address, or one JSON object.
-
-    Args:
-        graph: value of ``--graph`` for the command that continues the run; None for the default graph.
-
-    Returns:
-        the page's path; None if there are no answers.
-    """
-    report = result.report
-    if report.hubs:
-        hubs = ", ".join(list(report.hubs.values())[:5])
-        more = f" and {len(report.hubs) - 5} more" if len(report.hubs) > 5 else ""
-        click.echo(f"Too many facts to propagate through: {hubs}{more}. --max-degree changes the limit.", err=True)
-    with waiting("Preparing results"):
-        finding = result.finding() if report.asked else None
-        page = result.page(finding) if finding else None
-    if as_json:
-        content = {
-            **result.to_dict(finding),
-            "page": str(page) if page else None,
-            "outcomes": str(result.outcomes.path),
-        }
-        click.echo(json.dumps(content, ensure_ascii=False))
-    elif finding is None or page is None:
-        click.echo(f"Nothing was asked: {report.unaskable:,} facts are not askable.")
-    else:
-        show_finding(finding, page, full)
-    where = f" --graph {shlex.quote(graph)}" if graph else ""
-    command = f"Go on with: kgprobe rounds resume {report.run}{where}"
-    report_end(report.stopped, report.reason, f"round {report.rounds}", command)
-    return page
 
 
 def compare_runs(runs: "Sequence[Run]") -> None:
@@ -269,15 +191,10 @@ def compare_runs(runs: "Sequence[Run]") -> None:
 @year_relation_option
 @explain_option
 @ray_option
-@given_options(("Models behind an API", ApiLimits), argument="api", left_out=_SEQUENTIAL)
-@on_graph
+@with_models(api=_SEQUENTIAL)
+@graph_options
 def estimate(
-    run: str | None,
-    precision: float | None,
-    api: dict[str, Any],
-    graph: str | None,
-    as_json: bool,
-    **options: Any,
+    run: str | None, models: "Models", precision: float | None, graph: str | None, as_json: bool, **options: Any
 ) -> None:
     """Estimate how much of the whole graph a model knows from the answers of RUN.
 
@@ -291,20 +208,19 @@ def estimate(
     kgprobe estimate of-all
     kgprobe estimate of-all --precision 2%
     """  # noqa: D301
-    from kgprobe.api.rounds import estimate_rates, open_run
+    from kgprobe.api.rounds import open_run
     from kgprobe.running.callbacks import Stop
 
-    with open_models(api) as models, open_graph(graph) as connection:
+    with open_graph(graph) as connection:
         run = open_run(connection, run).name
         if precision is None:
             with waiting("Estimating"):
-                estimated = estimate_rates(connection, run, **options)
+                estimated = kgprobe.estimate_rates(connection, run, **options)
         else:
-            _forecast(estimate_rates(connection, run, predictors=options["predictors"]), precision)
-            with running(run) as callbacks:
-                estimated = estimate_rates(
-                    connection, run, precision=precision, models=models, callbacks=callbacks, **options
-                )
+            _forecast(kgprobe.estimate_rates(connection, run, predictors=options["predictors"]), precision)
+            with running(f"Run {run}") as callbacks:
+                options |= {"precision": precision, "models": models, "callbacks": callbacks}
+                estimated = kgprobe.estimate_rates(connection, run, **options)
     render(estimated, as_json)
     if estimated.stopped is Stop.DONE:
         click.echo(str(estimated.reason), err=True)
@@ -344,9 +260,9 @@ def beliefs() -> None:
     """  # noqa: D301
 
 
-@beliefs.command(cls=OneScreenCommand)
+@beliefs.command()
 @click.argument("run", required=False)
-@on_graph
+@graph_options
 def apply(run: str | None, graph: str | None, as_json: bool) -> None:
     """Bring RUN into view: write its beliefs onto all facts that it can ask. Without RUN, the latest run.
 
@@ -357,31 +273,29 @@ def apply(run: str | None, graph: str | None, as_json: bool) -> None:
     kgprobe beliefs apply
     kgprobe beliefs apply base
     """  # noqa: D301
-    from kgprobe.api.rounds import apply_beliefs, open_run
+    from kgprobe.api.rounds import open_run
 
     with open_graph(graph) as connection, progress_bars() as on_progress:
         name = open_run(connection, run).name
-        facts = apply_beliefs(connection, name, on_progress=on_progress)
+        facts = kgprobe.apply_beliefs(connection, name, on_progress=on_progress)
     content = {"run": name, "facts": facts}
     click.echo(json.dumps(content) if as_json else f"{facts:,} facts have the beliefs of run {name}.")
 
 
-@beliefs.command(cls=OneScreenCommand)
-@on_graph
+@beliefs.command()
+@graph_options
 def remove(graph: str | None, as_json: bool) -> None:
     """Remove the beliefs of the run in view from the facts; they are kept with their run.
 
     \b
     kgprobe beliefs remove
     """  # noqa: D301
-    from kgprobe.api.rounds import remove_beliefs
-
     with open_graph(graph) as connection, progress_bars() as on_progress:
-        facts = remove_beliefs(connection, on_progress=on_progress)
+        facts = kgprobe.remove_beliefs(connection, on_progress=on_progress)
     click.echo(json.dumps({"facts": facts}) if as_json else f"Removed the beliefs from {facts:,} facts.")
 
 
-@beliefs.command(cls=OneScreenCommand)
+@beliefs.command()
 @click.argument("runs", metavar="[RUN]...", nargs=-1)
 @cloup.option("--against", metavar="NAME", help="An earlier run to compare with: shows learned and forgotten facts.")
 @cloup.option(
@@ -391,7 +305,7 @@ def remove(graph: str | None, as_json: bool) -> None:
     help="Paint the N unasked facts that the run in view most probably fails on.  [default: 200 if RUN is in view]",
 )
 @cloup.option("--clear", is_flag=True, help="Delete all paint, and paint nothing.")
-@on_graph
+@graph_options
 def paint(
     runs: tuple[str, ...], against: str | None, expected: int | None, clear: bool, graph: str | None, as_json: bool
 ) -> None:
@@ -408,18 +322,15 @@ def paint(
     kgprobe beliefs paint tuned --against base
     kgprobe beliefs paint --clear
     """  # noqa: D301
-    from kgprobe.api.graphs import paint_beliefs
-    from kgprobe.beliefs.painting import clear_paint
-
     if clear and (runs or against is not None or expected is not None):
         raise click.UsageError("--clear deletes all paint; leave out RUN, --against and --expected.")
     with open_graph(graph) as connection, waiting("Clearing" if clear else "Painting"):
         if clear:
-            deleted = clear_paint(connection)
+            deleted = kgprobe.clear_paint(connection)
             content: dict[str, Any] = {"deleted": deleted}
             message = f"Deleted {deleted:,} painted relationships."
         else:
-            painted = paint_beliefs(connection, runs, against=against, expected=expected)
+            painted = kgprobe.paint_beliefs(connection, runs, against=against, expected=expected)
             content = {"runs": painted.runs, "against": painted.against, **painted.counts}
             message = f"{painted}{_how_to_look(connection, painted.runs[0])}"
     click.echo(json.dumps(content, ensure_ascii=False) if as_json else message)
@@ -464,13 +375,12 @@ def demo(graph: str | None, full: bool, as_json: bool, **options: Any) -> None:
     kgprobe demo
     kgprobe demo --graph bolt://host:7687
     """  # noqa: D301
-    from kgprobe.api.demo import run_demo
     from kgprobe.base.files import DEMO, demo_folder
 
     def say(message: str) -> None:
         click.echo(in_flags(message), err=True)
 
-    with running(DEMO) as callbacks:
-        result = run_demo(graph, callbacks=callbacks, say=say, ask_password=ask_password, **options)
+    with running(f"Run {DEMO}") as callbacks:
+        result = kgprobe.run_demo(graph, callbacks=callbacks, say=say, ask_password=ask_password, **options)
     with result.graph:
-        print_run(result, as_json, graph or str(demo_folder()), full)
+        show(result, as_json, full, graph or str(demo_folder()))

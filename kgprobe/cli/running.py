@@ -5,36 +5,66 @@ Progress is a bar with rate and total. Ctrl-C keeps all answers.
 
 import math
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import make_options
 from kgprobe.base.progress import OnProgress, StepProgress, Task, print_message, progress_bar, waiting
-from kgprobe.cli.options import is_explained, local_given, ray_given
-from kgprobe.models.spec_forms import is_api
+from kgprobe.cli.commands import Command, given_options
+from kgprobe.models.spec_forms import LocalOptions
 
 if TYPE_CHECKING:
-    from kgprobe.models.model import Model, Models
+    from kgprobe.models.model import Models
     from kgprobe.models.scoring.contract import TextScorer
     from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
 
+# Options by name that the user gave.
+Given: TypeAlias = Mapping[str, Any]
+NOTHING: Given = MappingProxyType({})
+
+
+def with_models(*, api: Sequence[str] | None = None) -> Callable[[Command], Command]:
+    """Return a decorator: the command gets ``models``, which are loaded as its options say, each at first use.
+
+    Args:
+        api: options of models behind an API that the command lacks; None for a command without such models.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def opened(
+            local: Given = NOTHING, workers: Given = NOTHING, explain: bool = False, api: Given = NOTHING, **values: Any
+        ) -> None:
+            with open_models(local, workers, explain, api) as models:
+                command(models=models, **values)
+
+        return opened if api is None else api_options(api)(opened)
+
+    return decorate
+
+
+def api_options(left_out: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options of models behind an API, as ``api``."""
+    return given_options(("Models behind an API", ApiLimits), argument="api", left_out=left_out)
+
 
 @contextmanager
-def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Models"]:
-    """Yield the models of a command, each loaded at first use; print the API usage at the end."""
+def open_models(
+    local: Given = NOTHING, workers: Given = NOTHING, explain: bool = False, api: Given = NOTHING
+) -> Iterator["Models"]:
+    """Yield models, each loaded at first use; print the API usage at the end."""
     from kgprobe.api.models import models_within
 
     limits = make_options(ApiLimits, api, "models behind an API")
-    load = partial(_load, is_explained())
-    with models_within(limits, load, replace(local_given(), revision=None), ray_given()) as models:
+    on_this_machine = make_options(LocalOptions, local, "models")
+    with models_within(limits, partial(_load, explain), on_this_machine, **workers) as models:
         try:
             yield models
         finally:
@@ -48,24 +78,6 @@ def open_models(api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Mode
                 if usage.declined:
                     changed = ", ".join(sorted(usage.declined))
                     click.echo(f"{name} declined parameters, which were left out or replaced: {changed}.", err=True)
-
-
-def require_api(api: Mapping[str, Any], *values: Any) -> None:
-    """Raise UsageError if ``--batch-api`` is given, and no model is behind an API.
-
-    Args:
-        values: values of options, some of them specs of models.
-    """
-    if api.get("batch_api") and not any(isinstance(value, str) and is_api(value) for value in values):
-        raise click.UsageError(
-            "--batch-api is for models behind an API (openai:NAME or openai:NAME@URL); all models of this command are"
-            " on this machine."
-        )
-
-
-def open_asked(models: "Models", spec: str) -> "Model":
-    """Return the model of ``--model`` with the options for local models; they do not apply to other models."""
-    return models.open_asked(spec, local_given())
 
 
 def _load(explained: bool, spec: str, **options: Any) -> "TextScorer":
@@ -165,7 +177,7 @@ def progress_bars(title: str = "") -> Iterator[OnProgress]:
 
 
 @contextmanager
-def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> Iterator["Callbacks"]:
+def measuring(title: str, models: "Models") -> Iterator["Callbacks"]:
     """Show the progress of a measurement; see :func:`watched`. With a batch API, Ctrl-C stops at once.
 
     If Ctrl-C stops at once, print that the answers so far are stored, and how to continue.
@@ -175,7 +187,7 @@ def measuring(title: str, api: Mapping[str, Any] = MappingProxyType({})) -> Iter
         return f"{_titled(title, start)}: {start.total:,} facts, {start.done:,} of them measured before."
 
     try:
-        with watched(title, "facts", began, "" if api.get("batch_api") else "batch") as callbacks:
+        with watched(title, "facts", began, "" if models.in_batches else "batch") as callbacks:
             yield callbacks
     except KeyboardInterrupt:
         click.echo("The answers to finished batches are stored. Repeat the command to continue.", err=True)
@@ -192,8 +204,8 @@ def judging(title: str) -> AbstractContextManager["Callbacks"]:
     return watched(title, "facts", began, "shard")
 
 
-def running(run: str) -> AbstractContextManager["Callbacks"]:
-    """Show the progress of a run's rounds; see :func:`watched`."""
+def running(title: str) -> AbstractContextManager["Callbacks"]:
+    """Show the progress of rounds; see :func:`watched`."""
 
     def began(start: "Start") -> str:
         message = f"{start.facts:,} facts can be asked; {start.done} of {start.total} rounds are done."
@@ -205,7 +217,7 @@ def running(run: str) -> AbstractContextManager["Callbacks"]:
             )
         return message
 
-    return watched(f"Run {run}", "questions", began, "round")
+    return watched(title, "questions", began, "round")
 
 
 def _titled(title: str, start: "Start") -> str:

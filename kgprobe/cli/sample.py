@@ -3,35 +3,40 @@
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
+import kgprobe
 from kgprobe.base.options import option, options_of
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import counted, visible, visible_lines
 from kgprobe.cli.commands import given_options
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
-    common_options,
     count_option,
+    draw_options,
     facts_named,
     force_option,
+    graph_options,
     model_option,
     open_graph,
     output_option,
     refuse_existing,
     relations_option,
 )
-from kgprobe.cli.rendering import render, render_rows
-from kgprobe.cli.running import open_asked, open_models
+from kgprobe.cli.rendering import render, render_rows, with_graph
+from kgprobe.cli.running import with_models
 from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.options import QuestionOptions
 from kgprobe.probes.statements.options import NegativeOptions
 from kgprobe.sampling.drawing import DrawOptions
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+    from kgprobe.results.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +62,14 @@ def sample() -> None:
     """Show facts, distractors, negatives and questions as a probe draws them."""
 
 
-@sample.command(cls=OneScreenCommand)
+@sample.command()
 @facts_named
 @model_option("Model for optimal distractors: demo, hf:NAME, or hf:./folder with a model in it.", required=False)
 @given_options((None, DistractorOptions))
-@common_options
-def distractors(model: str | None, graph: str | None, as_json: bool, **options: Any) -> None:
+@draw_options
+@with_models()
+@with_graph("Choosing distractors", render_rows)
+def distractors(graph: "Graph", **options: Any) -> "Result":
     """Show the distractors of a fact, best first, with the reason for each.
 
     Optimal distractors depend on the model and on the sentence.
@@ -73,22 +80,17 @@ def distractors(model: str | None, graph: str | None, as_json: bool, **options: 
     kgprobe sample distractors --fact "France | capital | Paris" \\
         --strategy exact-optimal --model demo
     """  # noqa: D301
-    from kgprobe.api.sampling import sample_distractors
-
-    with open_models() as models:
-        opened = open_asked(models, model) if model else None
-        with open_graph(graph) as connection, waiting("Choosing distractors"):
-            result = sample_distractors(connection, model=opened, **options)
-    render_rows(result, as_json)
+    return kgprobe.sample_distractors(graph, **options)
 
 
-@sample.command(cls=OneScreenCommand)
+@sample.command()
 @facts_named
 @count_option("--limit", default=10, help="Number of negatives.")
 @given_options((None, FormerOption), argument="rule")
 @given_options(("Negatives of statements", NegativeOptions), argument="given")
-@common_options
-def negatives(given: dict[str, Any], rule: dict[str, Any], graph: str | None, as_json: bool, **options: Any) -> None:
+@draw_options
+@with_graph("Choosing negatives", render_rows)
+def negatives(graph: "Graph", given: dict[str, Any], rule: dict[str, Any], **options: Any) -> "Result":
     """Show false objects for yes/no questions about a fact, drawn at random.
 
     Each is the object of another fact of the relation, so that its type does not give it away. A former object is shown
@@ -101,33 +103,14 @@ def negatives(given: dict[str, Any], rule: dict[str, Any], graph: str | None, as
     kgprobe sample negatives --fact "Germany | capital | Berlin" --limit 50
     kgprobe sample negatives --fact "France capital Paris" --replace any
     """  # noqa: D301
-    from kgprobe.api.sampling import sample_negatives, sample_statements
-
     if given and rule:
         raise click.UsageError("--former is for questions: statements have no objects of any time as negatives.")
-    draw = sample_statements if given else sample_negatives
-    with open_graph(graph) as connection, waiting("Choosing negatives"):
-        result = draw(connection, **options, **rule, **given)
-    render_rows(result, as_json)
+    if given:
+        return kgprobe.sample_statements(graph, **options, **given)
+    return kgprobe.sample_negatives(graph, **options, **rule)
 
 
-@sample.command(cls=OneScreenCommand)
-@facts_named
-@given_options(
-    (None, QuestionOptions),
-    left_out=[each.name for each in options_of(QuestionOptions) if each.name not in _OF_QUESTIONS],
-)
-@common_options
-def questions(graph: str | None, as_json: bool, **options: Any) -> None:
-    """Show the question about a fact for this --seed, its prompt and the right answer.
-
-    \b
-    kgprobe sample questions --fact "France capital Paris" --difficulty easy
-    """  # noqa: D301
-    from kgprobe.api.sampling import sample_questions
-
-    with open_graph(graph) as connection, waiting("Choosing questions"):
-        result = sample_questions(connection, **options)
+def _show_questions(result: "Result", as_json: bool) -> None:
     if as_json:
         render_rows(result, as_json=True)
         return
@@ -138,14 +121,32 @@ def questions(graph: str | None, as_json: bool, **options: Any) -> None:
             click.echo(visible(f"Right: {row['answer']}"))
 
 
-@sample.command(cls=OneScreenCommand)
+@sample.command()
+@facts_named
+@given_options(
+    (None, QuestionOptions),
+    left_out=[each.name for each in options_of(QuestionOptions) if each.name not in _OF_QUESTIONS],
+)
+@draw_options
+@with_graph("Choosing questions", _show_questions)
+def questions(graph: "Graph", **options: Any) -> "Result":
+    """Show the question about a fact for this --seed, its prompt and the right answer.
+
+    \b
+    kgprobe sample questions --fact "France capital Paris" --difficulty easy
+    """  # noqa: D301
+    return kgprobe.sample_questions(graph, **options)
+
+
+@sample.command()
 @relations_option("Facts of this relation only; repeatable.")
 @count_option("--limit", default=10, help="Number of facts.")
 @given_options((None, DrawOptions))
 @given_options((None, SentencesOption), argument="written")
 @output_option("With --sentences: write a CSV table for annotations.")
 @force_option
-@common_options
+@draw_options
+@graph_options
 def facts(
     graph: str | None, as_json: bool, written: dict[str, Any], output: Path | None, force: bool, **options: Any
 ) -> None:
@@ -160,10 +161,8 @@ def facts(
     kgprobe sample facts --limit 1000 --balance popularity --with-former
     kgprobe sample facts --limit 77 --sentences 1 -o ann.csv
     """  # noqa: D301
-    from kgprobe.api.sampling import sample_facts, sample_sentences
-
     if output is None:
-        draw = sample_sentences if written else sample_facts
+        draw: Any = kgprobe.sample_sentences if written else kgprobe.sample_facts
         with open_graph(graph) as connection, waiting("Choosing facts"):
             result = draw(connection, **options, **written)
         render_rows(result, as_json)
@@ -172,13 +171,13 @@ def facts(
         raise click.UsageError("--output is for --sentences.")
     refuse_existing(output, force, "--output")
     with open_graph(graph) as connection, waiting("Writing sentences"):
-        table = sample_sentences(connection, **options, **written)
+        table = kgprobe.sample_sentences(connection, **options, **written)
     for note in table.notes:
         click.echo(visible(note), err=True)
     click.echo(f"{counted(len(table), 'sentence')}: {table.write(output)}")
 
 
-@sample.command(cls=OneScreenCommand)
+@sample.command()
 @cloup.option(
     "--near",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -190,7 +189,8 @@ def facts(
 @given_options((None, ControlOptions))
 @output_option("Write all facts with their roles, in JSON Lines.")
 @force_option
-@common_options
+@draw_options
+@graph_options
 def controls(graph: str | None, as_json: bool, output: Path | None, force: bool, **options: Any) -> None:
     """Draw control facts of a fine-tune: facts around the taught ones, in rings from near to far.
 
@@ -202,12 +202,10 @@ def controls(graph: str | None, as_json: bool, output: Path | None, force: bool,
     kgprobe sample controls --near taught.tsv -o roles.jsonl
     kgprobe sample controls --near train.jsonl --limit 1600 -o roles.jsonl
     """  # noqa: D301
-    from kgprobe.api.controls import sample_controls
-
     if output is not None:
         refuse_existing(output, force, "--output")
     with open_graph(graph) as connection, waiting("Choosing controls"):
-        result = sample_controls(connection, **options)
+        result = kgprobe.sample_controls(connection, **options)
     files = [] if output is None else [result.write(output)]
     render(result, as_json, files=files)
     if output is not None and not as_json:

@@ -1,37 +1,35 @@
 """``kgprobe study``: the papers' analyses, each with a table, plots and their data."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
 
-from kgprobe.api.options import ApiLimits
+import kgprobe
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
-from kgprobe.cli.commands import decorated_by, given_options
+from kgprobe.cli.commands import given_options
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     SCORES,
-    common_options,
     debug_option,
+    draw_options,
     facts_options,
     full_option,
+    graph_options,
     json_option,
     model_option,
-    on_graph,
     open_graph,
     relations_option,
     seed_option,
 )
 from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.rendering import render, show_notes
-from kgprobe.cli.running import measuring, open_asked, open_models, watched
+from kgprobe.cli.running import Given, measuring, open_models, watched, with_models
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
@@ -47,7 +45,7 @@ from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.verbalize.error_kinds import ERROR_KINDS
 
 if TYPE_CHECKING:
-    from kgprobe.models.model import Model
+    from kgprobe.models.model import Model, Models
     from kgprobe.papers.studies.study import Study
 
 _ROBUSTNESS_HELP = """Measure the robustness of measures: τ between flawed and corrected sentences.
@@ -165,39 +163,33 @@ def _add(kind: StudyCommand) -> None:
 
     def command(
         model: str,
+        models: "Models",
         full: bool,
         graph: str | None,
         as_json: bool,
-        api: Mapping[str, Any] = MappingProxyType({}),
         **options: Any,
     ) -> None:
-        import kgprobe
-
         call = getattr(kgprobe, f"study_{kind.name.replace('-', '_')}")
         title = f"Measuring {model}"
-        with open_models(api) as models:
-            opened = open_asked(models, model)
-            with (
-                open_graph(graph) as connection,
-                watched(title, kind.unit) if kind.unit else measuring(title) as callbacks,
-            ):
-                result = call(connection, opened, models=models, callbacks=callbacks, **options)
+        watching = watched(title, kind.unit) if kind.unit else measuring(title, models)
+        with open_graph(graph) as connection, watching as callbacks:
+            result = call(connection, model, models=models, callbacks=callbacks, **options)
         show(result, as_json, full)
 
     own: Callable[..., Any] = facts_options
     if kind.file:
         file = cloup.argument(kind.file, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-        # A grader can be behind an API.
-        api = given_options(("Models behind an API", ApiLimits), argument="api", left_out=("batch_api",))
-        own = decorated_by(file, api)
+        own = file
     elif kind.unit:
         own = relations_option("Make sequences of this relation only, by its id or a name; repeatable.")
     given = given_options(*((None, each) for each in kind.options), left_out=kind.left_out)
     decorated: Callable[..., Any] = command
     presets = as_paper_option(f"study {kind.name}")
-    for decorator in (common_options, full_option, presets, given, own, model_option()):
+    # A grader can be behind an API.
+    models = with_models(api=("batch_api",) if kind.file else None)
+    for decorator in (graph_options, draw_options, full_option, presets, given, models, own, model_option()):
         decorated = decorator(decorated)
-    study.command(kind.name, cls=OneScreenCommand, help=f"{kind.help}\n\n\b\n{_examples(kind)}")(decorated)
+    study.command(kind.name, help=f"{kind.help}\n\n\b\n{_examples(kind)}")(decorated)
 
 
 def _examples(kind: StudyCommand) -> str:
@@ -213,33 +205,43 @@ for _kind in STUDIES:
     _add(_kind)
 
 
-@study.command(cls=OneScreenCommand)
+@study.command()
 @model_option(f"{SCORES} Repeat it for each model.", "models", multiple=True)
 @facts_options
 @as_paper_option("study scaling")
 @given_options((None, DistractorOptions))
 @full_option
-@common_options
-def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
+@draw_options
+@graph_options
+def scaling(
+    models: tuple[str, ...],
+    local: Given,
+    explain: bool,
+    full: bool,
+    graph: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Compare model sizes: Avg@n of several models against their numbers of parameters.
 
     \b
     kgprobe study scaling --model demo --model hf:gpt2 --limit 100
     kgprobe study scaling --model hf:gpt2 --model hf:gpt2-medium
     """  # noqa: D301
-    from kgprobe.api.studies import study_scaling
+    if "revision" in local and len(models) > 1:
+        raise click.UsageError("--revision applies to one model; --model is given several times.")
 
     def open_model(spec: str) -> "Model":
         # One at a time, so that only one model is in memory.
-        with open_models() as models_of_one:
-            return open_asked(models_of_one, spec)
+        with open_models(local, explain=explain) as models_of_one:
+            return models_of_one.open_asked(spec)
 
-    with open_graph(graph) as connection, measuring("Measuring") as callbacks:
-        result = study_scaling(connection, models, open_model=open_model, callbacks=callbacks, **options)
+    with open_graph(graph) as connection, open_models() as no_api, measuring("Measuring", no_api) as callbacks:
+        result = kgprobe.study_scaling(connection, models, open_model=open_model, callbacks=callbacks, **options)
     show(result, as_json, full)
 
 
-@study.command(cls=OneScreenCommand)
+@study.command()
 @cloup.option(
     "--run",
     metavar="NAME",
@@ -251,7 +253,7 @@ def scaling(models: tuple[str, ...], full: bool, graph: str | None, as_json: boo
 @given_options((None, ReplayOptions))
 @seed_option
 @full_option
-@on_graph
+@graph_options
 def sampling(run: str | None, full: bool, graph: str | None, as_json: bool, **options: Any) -> None:
     """Compare sampling rules on the same number of requests, by replays without a model.
 
@@ -262,11 +264,9 @@ def sampling(run: str | None, full: bool, graph: str | None, as_json: bool, **op
     kgprobe study sampling --requests 2000 --repeats 2
     kgprobe study sampling --run truth --full
     """  # noqa: D301
-    from kgprobe.api.studies import study_sampling
-
     opened = open_graph(graph) if run is not None else nullcontext()
     with opened as connection, watched("Replaying", "replays") as callbacks:
-        result = study_sampling(connection, run, callbacks=callbacks, **options)
+        result = kgprobe.study_sampling(connection, run, callbacks=callbacks, **options)
     show(result, as_json, full)
 
 
@@ -285,16 +285,14 @@ kgprobe study verbalizations ann.csv --full
 """.format("\n".join(f"{kind.name:15}  {kind.meaning} ({kind.category})" for kind in ERROR_KINDS))
 
 
-@study.command(cls=OneScreenCommand, help=_VERBALIZATIONS_HELP)
+@study.command(help=_VERBALIZATIONS_HELP)
 @given_options((None, VerbalizationsOptions))
 @full_option
 @json_option
 @debug_option
 def verbalizations(full: bool, as_json: bool, **options: Any) -> None:
     """Count errors of sentences; the help is ``_VERBALIZATIONS_HELP``."""
-    from kgprobe.api.studies import study_verbalizations
-
-    show(study_verbalizations(**options), as_json, full)
+    show(kgprobe.study_verbalizations(**options), as_json, full)
 
 
 def show(result: "Study", as_json: bool, full: bool) -> None:

@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 import cloup
 
-from kgprobe.api.options import ApiLimits
+import kgprobe
 from kgprobe.base.errors import KgprobeError
-from kgprobe.cli.commands import Choice, given_options, only_with
+from kgprobe.cli.commands import Choice, only_with
 from kgprobe.cli.groups import CommandGroup
-from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
     OUTPUT_FILE,
     as_of_option,
-    common_options,
     count_option,
+    draw_options,
+    graph_options,
     model_option,
-    on_graph,
     open_graph,
     relations_option,
 )
 from kgprobe.cli.rendering import render, render_rows, show_notes
-from kgprobe.cli.running import open_asked, open_models, progress_bars
+from kgprobe.cli.running import progress_bars, with_models
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -43,12 +42,12 @@ def templates() -> None:
     """
 
 
-@templates.command("list", cls=OneScreenCommand)
+@templates.command("list")
 @cloup.argument("file", required=False, type=click.Path(path_type=Path), help="With --check: file of relations.")
 @cloup.option("--check", is_flag=True, help="List the faults of the templates; exit with 1 if there are errors.")
 @_relations_option
 @as_of_option
-@on_graph
+@graph_options
 @click.pass_context
 def list_(
     ctx: click.Context,
@@ -69,24 +68,22 @@ def list_(
     kgprobe templates list --check
     kgprobe templates list templates.jsonl --check
     """  # noqa: D301
-    from kgprobe.api.templates import check_templates, list_templates
-
     if not check:
         if file is not None:
             raise click.UsageError("FILE is for --check; without it, the templates of the graph are listed.")
         with open_graph(graph) as connection:
-            listed = list_templates(connection, relations, as_of=as_of)
+            listed = kgprobe.list_templates(connection, relations, as_of=as_of)
         render_rows(listed, as_json)
         return
     opening: AbstractContextManager[Graph | Path] = nullcontext(file) if file else open_graph(graph)
     with opening as checked, progress_bars() as on_progress:
-        result = check_templates(checked, relations, on_progress=on_progress)
+        result = kgprobe.check_templates(checked, relations, on_progress=on_progress)
     render(result, as_json)
     if result.errors:
         ctx.exit(1)
 
 
-@templates.command(cls=OneScreenCommand)
+@templates.command()
 @model_option(f"Model that writes: {BEHIND_API}", required=False)
 @cloup.option("--from-label", is_flag=True, help="Make plain templates from each relation's label, without a model.")
 @cloup.option(
@@ -124,8 +121,9 @@ def list_(
     help="Replacement where no proposal passes: a template made from the label, or none.",
 )
 @cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
-@common_options
-@given_options(("Models behind an API", ApiLimits), argument="api", left_out=("batch_api",))
+@draw_options
+@graph_options
+@with_models(api=("batch_api",))
 @click.pass_context
 def write(
     ctx: click.Context,
@@ -135,7 +133,6 @@ def write(
     mined: tuple[Path, ...],
     graph: str | None,
     as_json: bool,
-    api: dict[str, Any],
     **options: Any,
 ) -> None:
     """Write templates for the active relations that lack some, into a file for review.
@@ -163,7 +160,6 @@ def write(
     kgprobe templates write --patterns P19.jsonl --mined mine/P19.jsonl
     kgprobe load table --relations templates.jsonl
     """  # noqa: D301
-    from kgprobe.api.templates import write_templates
     from kgprobe.models.api.spending import BudgetSpentError
 
     if files or mined:
@@ -177,17 +173,15 @@ def write(
             click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
     title = f"Writing with {model}" if model else "Writing"
-    with open_models(api) as models:
-        writer = open_asked(models, model) if model else None
-        with open_graph(graph) as connection, progress_bars(title) as on_progress:
-            try:
-                result = write_templates(
-                    connection, model=writer, on_progress=on_progress, on_written=report_failure, **options
-                )
-            except BudgetSpentError as error:
-                raise KgprobeError(
-                    f"{error} Finished relations are in the file; repeat the command to continue."
-                ) from error
+    with open_graph(graph) as connection, progress_bars(title) as on_progress:
+        try:
+            result = kgprobe.write_templates(
+                connection, model=model, on_progress=on_progress, on_written=report_failure, **options
+            )
+        except BudgetSpentError as error:
+            raise KgprobeError(
+                f"{error} Finished relations are in the file; repeat the command to continue."
+            ) from error
     if as_json or result.templates or result.loaded:
         render(result, as_json)
     else:
@@ -198,8 +192,6 @@ def write(
 
 def _convert(files: tuple[Path, ...], mined: tuple[Path, ...], output: Path, force: bool, as_json: bool) -> None:
     """Convert files of patterns into one file of relations with templates."""
-    from kgprobe.api.templates import convert_patterns
-
-    result = convert_patterns(files, output, force=force, mined=mined)
+    result = kgprobe.convert_patterns(files, output, force=force, mined=mined)
     show_notes(result.notes)
     click.echo(json.dumps(result.to_dict()) if as_json else result.summary())

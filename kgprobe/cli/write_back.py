@@ -3,22 +3,18 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 import cloup
 
+import kgprobe
 from kgprobe.api.kind_names import LABEL_TABLE, RUN
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
-from kgprobe.cli.options import graph_of_results, on_graph
+from kgprobe.cli.options import graph_of_results, graph_options
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import progress_bars
-
-if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
-    from kgprobe.labelling.table import LabelTable
-    from kgprobe.results.measurement import Run
 
 # Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
 CLASSES = ("slick", "profile", "belief")
@@ -50,17 +46,15 @@ CLASSES = ("slick", "profile", "belief")
 @cloup.option("--prefix", default="kgprobe_", show_default=True, help="Beginning of the names of the properties.")
 @cloup.option("--dry-run", is_flag=True, help="Count the changes, and name properties in the way; write nothing.")
 @cloup.option("--remove", is_flag=True, help="Remove all properties that write-back has written.")
-@on_graph
+@graph_options
 def write_back(
     labels: str | None,
-    output: str,
     mapping: Path,
     scheme: str | None,
-    prefix: str,
-    dry_run: bool,
     remove: bool,
     graph: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Write the labels of TABLE or the beliefs of RUN onto the relationships of your own graph.
 
@@ -76,39 +70,22 @@ def write_back(
         --mapping movies.toml
     kgprobe beliefs write-back --output bolt://localhost:7687 --remove
     """  # noqa: D301
-    from kgprobe.api import writing_back
-
     if remove:
         if labels:
             raise click.UsageError("--remove takes no TABLE|RUN.")
         with progress_bars() as on_progress:
-            removed = writing_back.remove_labels(output, prefix=prefix, dry_run=dry_run, on_progress=on_progress)
+            removed = kgprobe.remove_labels(on_progress=on_progress, **options)
         click.echo(json.dumps(dataclasses.asdict(removed)) if as_json else removed.summary())
         return
     if labels is None:
         raise click.UsageError("Missing argument TABLE|RUN: a label table or a run.")
     with graph_of_results([labels], graph, (LABEL_TABLE, RUN)) as connection, progress_bars() as on_progress:
-        result = writing_back.write_back(
-            open_table_or_run(labels, connection),
-            output,
-            mapping,
+        result = kgprobe.write_back(
+            labels,
+            mapping=mapping,
+            graph=connection,
             scheme=scheme,
-            prefix=prefix,
-            dry_run=dry_run,
             on_progress=on_progress,
+            **options,
         )
     render(result, as_json)
-
-
-def open_table_or_run(name: str, connection: "Graph | None") -> "LabelTable | Run":
-    """Open a label table or a run.
-
-    Raises:
-        UnknownNameError: there is neither a table nor a run of this name.
-    """
-    from kgprobe.api.stored import find, open_label_table
-    from kgprobe.api.stored import open as open_stored
-
-    if find(name, [LABEL_TABLE, RUN], connection).kind.name == RUN:
-        return open_stored(name, connection, kind="run")
-    return open_label_table(name)

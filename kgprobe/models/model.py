@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -286,8 +286,8 @@ class Models(AbstractContextManager["Models"]):
         """Start without open models; arguments as of :func:`load_model`.
 
         Args:
-            local: default options for models on this machine. Pass a revision to :meth:`open` instead: it belongs to
-                one repository.
+            local: default options for models on this machine. Its revision is that of the models under test, see
+                :meth:`open_asked`: it belongs to one repository.
             load: loads the scorer of a model on this machine; None for
                 :func:`~kgprobe.models.spec.load_scoring_model`.
             ray: number of Ray workers, which all models on this machine share; None for this process.
@@ -324,7 +324,7 @@ class Models(AbstractContextManager["Models"]):
             raise ArgumentError("model", f"is {model!r}; expected a model or its spec, such as 'demo'.")
         spec = absolute_spec(model)
         if spec not in self._models:
-            self._models[spec] = self._open_new(spec, local or self.local)
+            self._models[spec] = self._open_new(spec, local or replace(self.local, revision=None))
         return self._models[spec]
 
     def open_asked(self, model: Model | str, local: LocalOptions | None = None) -> Model:
@@ -334,7 +334,7 @@ class Models(AbstractContextManager["Models"]):
             ArgumentError: with workers, the model is behind an API.
             KgprobeError: with workers, the model is an object that they cannot load; or see :meth:`open`.
         """
-        opened = self.open(model, local)
+        opened = self.open(model, local or self.local)
         if self._ray is not None:
             if is_api(opened.name):
                 raise _no_workers(opened.name, self._ray)
@@ -360,8 +360,21 @@ class Models(AbstractContextManager["Models"]):
         Args:
             model: the model under test; with a batch API of these models, the batches can also be those of a grader.
         """
-        in_batches = model.batch_api or (self._api is not None and self._api.batch_api)
-        return MOST_REQUESTS if in_batches else None
+        return MOST_REQUESTS if model.batch_api or self.in_batches else None
+
+    @property
+    def in_batches(self) -> bool:
+        """True if models behind an API answer through its batch API."""
+        return self._api is not None and self._api.batch_api
+
+    def check_batch_api(self, asked: Model) -> None:
+        """Raise ArgumentError if the answers shall come from a batch API, and no opened model is behind an API."""
+        if self.in_batches and not any(map(is_api, [asked.name, *self._models])):
+            raise ArgumentError(
+                "batch_api",
+                "is for models behind an API (openai:NAME or openai:NAME@URL); all models of this call are on this"
+                " machine.",
+            )
 
     def refresh(self) -> None:
         """Refresh all models; call it before a measurement or a run begins."""

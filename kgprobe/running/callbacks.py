@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from operator import attrgetter
 
@@ -82,6 +82,10 @@ class Callbacks:
     on_part: Callable[[float], None] = lambda facts: None
     on_batch: Callable[[Batch], None] = lambda batch: None
     should_stop: Callable[[], bool] = lambda: False
+
+    def titled(self, title: str) -> "Callbacks":
+        """Return the callbacks of one measurement or run of a call that makes several."""
+        return replace(self, on_start=lambda start: self.on_start(replace(start, title=title)))
 
 
 NO_CALLBACKS = Callbacks()

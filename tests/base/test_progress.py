@@ -175,7 +175,7 @@ def rows(written: str) -> list[str]:
 
 def test_ctrl_c_is_answered_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch) as so_far:
-        with running("demo") as callbacks:
+        with running("Run demo") as callbacks:
             callbacks.on_start(Start(900, 0, 3, batch=32))
             while "0 questions" not in so_far():
                 time.sleep(0.01)

@@ -3,7 +3,6 @@
 import json
 
 from kgprobe.beliefs.painting import PAINTS
-from kgprobe.graph.endpoint import Endpoint
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
 
@@ -33,7 +32,7 @@ def test_beliefs_are_painted_and_cleared(home: dict[str, str], model: str) -> No
 
 def test_beliefs_are_shown_on_facts_and_hidden(home: dict[str, str], model: str) -> None:
     begin = ["--rounds", "1", "--facts-per-round", "4", "--relation", "P36", "--distractors", "1", "--name"]
-    for name, options in (("seen", []), ("unseen", ["--view", "none"])):
+    for name, options in (("seen", []), ("unseen", ["--no-view"])):
         succeed("rounds", "run", "distractors", "--model", model, *begin, name, *options, **home)
     in_view = "MATCH (r:Run) WHERE r.inView RETURN r.id AS run"
     assert json.loads(kgprobe("graph", "query", in_view, "--format", "jsonl", **home).stdout)["run"] == "seen"
@@ -48,13 +47,3 @@ def test_beliefs_are_shown_on_facts_and_hidden(home: dict[str, str], model: str)
     assert (nobody.returncode, "Unknown run 'nobody'" in nobody.stderr) == (2, True), nobody.stderr
     for name in ("seen", "unseen"):
         assert kgprobe("delete", name, "--yes", **home).returncode == 0
-
-
-def test_watching_a_run_needs_a_graph_with_a_browser(
-    home: dict[str, str], model: str, example_endpoint: Endpoint
-) -> None:
-    place = home | {"KGPROBE_GRAPH": str(example_endpoint.folder)}
-    asked = kgprobe("rounds", "run", "distractors", "--model", model, "--view", "browser", "--name", "watched", **place)
-    assert (asked.returncode, "which has no Browser. Copy it to neo4j" in asked.stderr) == (1, True), asked.stderr
-    # It is refused before the run is begun.
-    assert "watched" not in kgprobe("rounds", "list", **place).stdout

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import webbrowser
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -15,12 +14,9 @@ from contextlib import contextmanager
 from operator import mul
 from pathlib import Path
 
-import pytest
-
 import kgprobe
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.beliefs.painting import PAINTS
-from kgprobe.cli.browser import watch_in_browser
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query, query_names
@@ -80,7 +76,7 @@ def served(graph: Path, home: Path) -> Iterator[dict[str, str]]:
         assert (process.returncode, said.strip()) == (0, "Ctrl-C stops serving; the graph server keeps running.")
 
 
-def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neo4j_browser_draws_what_is_believed(tmp_path: Path) -> None:
     require_engine("neo4j")
     # Neo4j is downloaded once, into the home that the tests share.
     home, folder = Path(os.environ.get("KGPROBE_HOME", tmp_path)), tmp_path / "graph"
@@ -136,18 +132,6 @@ def test_neo4j_browser_draws_what_is_believed(tmp_path: Path, monkeypatch: pytes
                 around = run(page, "MATCH (e:Entity {id: 'e0'})-[r]-(o) RETURN e, r, o")
                 assert drawn(around, PLAIN_FACT) == 2
                 assert around.locator("g.node").count() == 5
-                # Watching a run: the query for the last round is in the editor, and needs no parameters.
-                addresses: list[str] = []
-                monkeypatch.setattr(webbrowser, "open", lambda address: not addresses.append(address))
-                watch_in_browser(str(folder))
-                page.goto(addresses[0])
-                page.locator("[data-testid=activeEditor]").get_by_text("begun.round").first.wait_for()
-                # A query that runs before Browser has connected again ends in an error.
-                page.get_by_text("You are connected as user").first.wait_for()
-                page.locator("[data-testid=editor-Run]").click()
-                # Browser may still open its own first frames above that of the query.
-                watched = page.locator("[data-testid=frame]").filter(has_text="begun:Run").first
-                assert drawn(watched, COLOURS["UNKNOWN"]) == 1
                 assert said == []
         finally:
             stop(folder_of(folder), force=True)

@@ -102,7 +102,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
         (("compare", "base", "base"), "RESULT... has the same result twice"),
         (("compare", "base", ".."), ".. holds no measurement or run or label table or judge"),
         (("compare", "base", "worse", "--scheme", "slick"), "--scheme is for a label table; this is a measurement."),
-        (("compare", "base", "worse", "--device", "cpu"), "--device and other options of models are for judges"),
+        (("compare", "base", "worse", "--device", "cpu"), "--device and other options of models are for a judge;"),
         (("check", "base", "seeded"), "TUNED differs from the base in more than the model"),
         (("check", "base", "base"), "has the same result twice"),
         (("check", "base", "worse", "same"), "unexpected extra argument"),

@@ -8,18 +8,18 @@ import click
 import pytest
 
 import kgprobe as library
-from kgprobe.api.options import ApiLimits
+from kgprobe.api.options import ApiLimits, Draw
 from kgprobe.base.options import options_of
 from kgprobe.cli.study import study
 from kgprobe.papers.baselines.human_data import read_human_scores
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
-    Measuring,
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
     RobustnessOptions,
+    StrategiesOptions,
     TemplatesOptions,
 )
 from kgprobe.probes.distractors import DistractorOptions
@@ -34,13 +34,17 @@ OPTIONS = {
     "robustness": (RobustnessOptions, MeasuresOptions),
     "calibration": (MeasuresOptions,),
     "sampling": (ReplayOptions,),
-    "examples": (ExampleCountsOptions,),
-    "prompting": (PromptingOptions,),
-    "templates": (TemplatesOptions,),
+    "examples": (ExampleCountsOptions, Draw),
+    "prompting": (PromptingOptions, Draw),
+    "templates": (TemplatesOptions, Draw),
+    "strategies": (StrategiesOptions, DistractorOptions, Draw),
+    "distractor-count": (DistractorOptions, Draw),
+    "sentences": (DistractorOptions, Draw),
+    "scaling": (DistractorOptions, Draw),
     "noisy-examples": (NoisyExamplesOptions,),
 }
 # Arguments that the command line has no flag for, and those that a user has to give or that stand for something else.
-NO_FLAGS = {"models", "open_model", "callbacks", "options"}
+NO_FLAGS = {"models", "open_model", "callbacks", "options", "measuring"}
 OTHERWISE = {"graph", "model", "models", "facts", "table", "tables", "scores", "as_of"}
 
 
@@ -54,14 +58,9 @@ def test_command_has_the_arguments_and_defaults_of_its_call(name: str, tmp_path:
     context = command.make_context(name, given)
     parameters = inspect.signature(call).parameters
     wanted = {argument: parameter.default for argument, parameter in parameters.items()}
-    if name == "strategies":
-        wanted["strategies"] = ()
     wanted |= {one.name: one.default for kind in OPTIONS.get(name, ()) for one in options_of(kind)}
-    if wanted.pop("measuring", None) is not None:
-        of_probe = {one.name: one.default for one in options_of(DistractorOptions)}
-        own = {"strategy"} if name == "strategies" else set()
-        unsaid = {"limit": None, "relations": (), "with_former": False} | of_probe
-        wanted |= {argument: unsaid.get(argument) for argument in set(Measuring.__annotations__) - own}
+    if name == "strategies":
+        del wanted["strategy"]
     flags = set(wanted) - (NO_FLAGS - ({"models"} if name == "scaling" else set()))
     local = {"device", "dtype", "batch_tokens", "revision"}
     if name in ("robustness", "calibration"):

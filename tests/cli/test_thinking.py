@@ -65,8 +65,8 @@ def test_labels_are_read_behind_thoughts(home: dict[str, str], thinking_model: s
 
 def test_run_of_rounds_keeps_the_mode(home: dict[str, str], thinking_model: str) -> None:
     command = ("questions", "--model", thinking_model, "--relation", "P36", "--as-of", "2024", "--difficulty", "easy")
-    settings = ("--rounds", "1", "--facts-per-round", "4", "--view", "none", "--name", "thinking-run")
+    settings = ("--rounds", "1", "--facts-per-round", "4", "--no-view", "--name", "thinking-run")
     succeed("rounds", "run", *command, *settings, "--thinking", "on", "--json", **home)
-    found = printed("rounds", "resume", "thinking-run", "--rounds", "2", "--view", "none", "--json", **home)
+    found = printed("rounds", "resume", "thinking-run", "--rounds", "2", "--no-view", "--json", **home)
     assert found["tables"]["thoughts"]["rows"][0]["thinking"] == "on"
     kgprobe("delete", "thinking-run", "--yes", **home)

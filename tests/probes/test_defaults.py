@@ -10,7 +10,7 @@ import click
 import pytest
 
 import kgprobe
-from kgprobe.api import measuring, rounds, studies, study_measurements, template_studies
+from kgprobe.api import measuring, rounds, studies, study_measurements
 from kgprobe.base.options import options_of
 from kgprobe.cli.main import kgprobe as commands
 from kgprobe.judge import JudgedGraphOptions
@@ -25,7 +25,9 @@ from kgprobe.probes.statements import NegativeOptions, StatementOptions
 
 # Values of the arguments that no probe has: nothing is read or loaded before the probe is made.
 MODEL: Any = SimpleNamespace(name="model", local=None, refresh=lambda: None)
-MODELS: Any = SimpleNamespace(open_asked=lambda model: model, open=lambda model: model)
+MODELS: Any = SimpleNamespace(
+    open_asked=lambda model: model, open=lambda model: model, check_batch_api=lambda model: None
+)
 GRAPH: Any = None
 
 
@@ -135,10 +137,13 @@ STUDIES: dict[str, tuple[Any, set[str]]] = {
     "distractor-count": (lambda: kgprobe.study_distractor_count(GRAPH, MODEL, models=MODELS), set()),
     "sentences": (lambda: kgprobe.study_sentences(GRAPH, MODEL, models=MODELS), set()),
     "scaling": (lambda: kgprobe.study_scaling(GRAPH, [MODEL, SimpleNamespace(name="other")]), set()),
-    "examples": (lambda: kgprobe.study_examples(GRAPH, MODEL), {"examples", "examples_seed"}),
-    "prompting": (lambda: kgprobe.study_prompting(GRAPH, MODEL), set()),
-    "templates": (lambda: kgprobe.study_templates(GRAPH, MODEL, probes=["distractors"]), {"templates"}),
-    "templates of questions": (lambda: kgprobe.study_templates(GRAPH, MODEL, probes=["questions"]), {"wording"}),
+    "examples": (lambda: kgprobe.study_examples(GRAPH, MODEL, models=MODELS), {"examples", "examples_seed"}),
+    "prompting": (lambda: kgprobe.study_prompting(GRAPH, MODEL, models=MODELS), set()),
+    "templates": (lambda: kgprobe.study_templates(GRAPH, MODEL, models=MODELS, probes=["distractors"]), {"templates"}),
+    "templates of questions": (
+        lambda: kgprobe.study_templates(GRAPH, MODEL, models=MODELS, probes=["questions"]),
+        {"wording"},
+    ),
 }
 
 
@@ -151,10 +156,9 @@ def test_study_asks_with_the_defaults_of_its_probe(monkeypatch: pytest.MonkeyPat
         raise MadeError({"probe": probe, "options": given})
 
     monkeypatch.setattr(study_measurements, "measure", measure)
-    monkeypatch.setattr(template_studies, "_written_relations", lambda *_: [])
+    monkeypatch.setattr(studies, "_written_relations", lambda *_: [])
     monkeypatch.setattr(studies, "askable_relations", lambda *_: {})
-    for module in (studies, template_studies):
-        monkeypatch.setattr(module, "same_facts", lambda *_, seed, **__: ({"seed": seed}, []))
+    monkeypatch.setattr(studies, "same_facts", lambda _, __, ___, seed, ____: ({"seed": seed}, []))
     ask, varied = STUDIES[study]
     with pytest.raises(MadeError) as made:
         ask()

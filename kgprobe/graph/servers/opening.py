@@ -6,6 +6,7 @@ import os
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
@@ -76,6 +77,42 @@ def open_graph(
     connection = take_lease(folder_of(place), engine, memory).connect()
     _leased.add(connection)
     return connection
+
+
+class OpenedWhenUsed(Graph):
+    """A graph that is opened when it is first used: wrong arguments are reported before a server starts."""
+
+    def __init__(self, opens: Callable[[], Graph]) -> None:
+        self._opens = opens
+        self._opened: Graph | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks for special methods that a class may not have, for example to copy an object.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if self._opened is None:
+            self._opened = self._opens()
+        return getattr(self._opened, name)
+
+    def close(self) -> None:
+        """Close the graph, if it was opened."""
+        if self._opened is not None:
+            self._opened.close()
+
+
+def open_existing(graph: str | Path | None, ask_password: Callable[[str], str]) -> Graph:
+    """Return an existing graph that is opened when it is first used, or at once if its password must be asked for.
+
+    Args:
+        graph, ask_password: as in :func:`open_graph`.
+    """
+
+    def opens() -> Graph:
+        check_exists(graph)
+        return open_graph(graph, ask_password=ask_password)
+
+    place = str(_folder_or_address(graph))
+    return opens() if is_address(place) and "KGPROBE_GRAPH_PASSWORD" not in os.environ else OpenedWhenUsed(opens)
 
 
 def open_users_graph(place: str, argument: str) -> Graph:

@@ -103,7 +103,7 @@ def open_measures(
     """Return the requested measures, with their models open."""
     if not options.beams:
         raise ArgumentError("beams", "is empty; expected at least one number.")
-    probed = models.open(model)
+    probed = models.open_asked(model)
     probed.refresh()
     most = options.distractors
     encoder = grader = None

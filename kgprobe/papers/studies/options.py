@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 
 class Measuring(TypedDict, total=False):
-    """Arguments of a study's measurements, as in :func:`kgprobe.measure` with distractors.
+    """Arguments of a study's measurements; each study takes some of them.
 
     Attributes:
-        limit, facts, relations, balance, with_former, as_of: selection of facts.
+        limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
         distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
             :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+        counts, repeats, choices: see :class:`ExampleCountsOptions`.
+        separators, examples: see :class:`PromptingOptions`.
+        probes: see :class:`TemplatesOptions`.
     """
 
     limit: int | None
@@ -37,6 +40,12 @@ class Measuring(TypedDict, total=False):
     strategy: str
     weighting: str
     max_prefixes: int
+    counts: Sequence[int]
+    repeats: int
+    choices: int
+    separators: Sequence[str]
+    examples: int
+    probes: Sequence[str]
 
 
 # Defaults of the probes, which are those of the studies.
