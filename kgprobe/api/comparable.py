@@ -82,12 +82,7 @@ def _kind_of_name(name: str | Path, kinds: Sequence[str], graph: "Graph | None")
 def open_alike(
     argument: str, results: "Sequence[Comparable | str | Path]", kinds: Sequence[str], graph: "Graph | None"
 ) -> "tuple[str, list[Any]]":
-    """Return the kind of the first result, and all results opened.
-
-    Raises:
-        ArgumentError: the results cannot be compared, because they are of several kinds.
-        UnknownNameError: no such result.
-    """
+    """Return the kind of the first result, and all results opened."""
     known = [kind_of(result, kinds, graph) for result in results]
     for result, kind in zip(results, known, strict=True):
         if kind != known[0] and not {kind, known[0]} <= set(ANSWERS):

@@ -153,9 +153,6 @@ def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
 
     Args:
         graph: its graph, for findings; that of a data set needs none.
-
-    Raises:
-        KgprobeError: the folder holds no measurement, or a file is damaged.
     """
     from kgprobe.answers.table import read_answers
 

@@ -267,9 +267,6 @@ def latest_result(graph: Graph) -> "Stored":
     """Return the run or measurement of a graph with the latest answer.
 
     An unreadable folder is reported on stderr and skipped.
-
-    Raises:
-        UnknownNameError: the graph has no results.
     """
     uid = state_uid(graph_state(graph))
     results: list[Stored] = [open_run(graph, run["id"]) for run in runs_with_rounds(list_runs(graph))[-1:]]

@@ -55,11 +55,7 @@ _NEAR = 4
 
 
 def kinds_named(names: Sequence[str]) -> Sequence[Kind]:
-    """Return kinds by name; all without names.
-
-    Raises:
-        ArgumentError: no such kind.
-    """
+    """Return kinds by name; all without names."""
     for name in names:
         check_choice("kind", name, KINDS)
     return [KINDS[name] for name in names or KINDS]
@@ -210,11 +206,7 @@ def _runs_named(name: str, graph: Graph | None) -> list[Found]:
 
 
 def measurements_of(spec: str) -> list[Found]:
-    """Return a model's measurements in kgprobe's own folder, the newest first; damaged ones do not count.
-
-    Raises:
-        UnknownNameError: the model has none.
-    """
+    """Return a model's measurements in kgprobe's own folder, the newest first; damaged ones do not count."""
     times: dict[Found, int] = {}
     own_spec = absolute_spec(spec)
     for entry in stored_folders(KINDS[MEASUREMENT]):
@@ -262,11 +254,7 @@ def _unknown(name: str | Path, kinds: Sequence[Kind]) -> str:
 
 
 def newest(kinds: Sequence[str] = ()) -> Found:
-    """Return the newest stored result.
-
-    Raises:
-        UnknownNameError: there is none.
-    """
+    """Return the newest stored result."""
     rows = list_results(kinds=kinds).results
     if not rows:
         raise UnknownNameError(f"{home()} has no results yet; `kgprobe demo` makes the first.")

@@ -29,11 +29,7 @@ class Choice(click.Choice[str]):
     """A click choice whose message is that of the library, with the nearest choice."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the value.
-
-        Raises:
-            UsageError: the value is not among the choices.
-        """
+        """Return the value; raise UsageError if it is not among the choices."""
         if value not in self.choices and param is not None:
             flag = max(param.opts, key=len)
             raise click.UsageError(f"{flag} is {value!r}; {expected_one_of(value, self.choices)}.", ctx)

@@ -97,11 +97,7 @@ def _tables(path: Path, content: Mapping[str, Any]) -> Iterator[tuple[str, Mappi
 
 
 def _options_of(name: str, place: str) -> type:
-    """Return the dataclass of a section's options.
-
-    Raises:
-        KgprobeError: the section or probe is unknown.
-    """
+    """Return the dataclass of a section's options."""
     from kgprobe.api.options import ApiLimits
     from kgprobe.models.spec_forms import LocalOptions
     from kgprobe.probes.register import PROBES

@@ -17,11 +17,7 @@ class NearestNameGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command of the first argument, its name and the other arguments.
-
-        Raises:
-            UsageError: no command has this name.
-        """
+        """Return the command of the first argument, its name and the other arguments."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             raise click.UsageError(f"No such command {name!r}; {expected_one_of(name, self.list_commands(ctx))}.", ctx)

@@ -93,11 +93,7 @@ class LazyGroup(NearestNameGroup):
     """A group whose commands are imported when needed."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; name flags in errors of the library instead of arguments.
-
-        Raises:
-            UsageError: an argument is invalid.
-        """
+        """Run the command; name flags in errors of the library instead of arguments."""
         if temporary_files().is_dir():
             from kgprobe.base.temporary import delete_left_folders
 

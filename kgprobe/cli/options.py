@@ -210,11 +210,7 @@ graph_options = decorated_by(graph_option, json_option, debug_option)
 
 
 def ask_password(prompt: str) -> str:
-    """Ask the user for a password on the terminal, without echo.
-
-    Raises:
-        KgprobeError: stdin is not a terminal.
-    """
+    """Ask the user for a password on the terminal, without echo; raise KgprobeError if stdin is not a terminal."""
     if not sys.stdin.isatty():
         raise KgprobeError(f"{prompt}: not on a terminal. Set KGPROBE_GRAPH_PASSWORD.")
     return str(click.prompt(prompt, hide_input=True, err=True))
@@ -294,11 +290,7 @@ direction_options = decorated_by(
 
 
 def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]) -> "AbstractContextManager[Graph]":
-    """Open the graph of ``--graph``, or its inverse graph.
-
-    Raises:
-        UsageError: options of an inverse graph without ``inverse``.
-    """
+    """Open the graph of ``--graph``, or its inverse graph; raise UsageError for options of one without ``inverse``."""
     if inverse:
         return _reversed_graph(graph, reversing)
     if reversing:

@@ -106,11 +106,7 @@ def _show_table(table: "PaperTable", as_json: bool) -> None:
 
 
 def _run(entry: "PaperEntry", model: str, other_model: str, graph: str | None) -> None:
-    """Run the commands of a table in turn, with their output on stderr.
-
-    Raises:
-        KgprobeError: the table has no command, or one of them failed.
-    """
+    """Run the commands of a table in turn, with their output on stderr."""
     if not entry.command:
         raise KgprobeError(f"{entry.table} of the paper {entry.paper} has no command: {entry.missing or entry.kind}.")
     environment: dict[str, Any] = {**os.environ, **({} if graph is None else {"KGPROBE_GRAPH": graph})}

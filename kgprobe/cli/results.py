@@ -242,11 +242,7 @@ def show(
 
 
 def _is_grouped(grouping: Mapping[str, Any]) -> bool:
-    """Return True if rates by group are printed; raise UsageError for options of them without the groups.
-
-    Raises:
-        UsageError: see above.
-    """
+    """Return True if rates by group are printed; raise UsageError for options of them without the groups."""
     if any(grouping[name] for name in ("by", "centers", "object_of")):
         return True
     for name in ("year_relation", "limit", "shared"):
@@ -262,11 +258,7 @@ def _graph_of(text: str) -> tuple[str | None, str]:
 
 
 def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: Mapping[str, Any]) -> "RateTable":
-    """Return rates by group, or by model and graph.
-
-    Raises:
-        UsageError: options exclude each other.
-    """
+    """Return rates by group, or by model and graph."""
     from kgprobe.api.stored import find, newest, open_answers
 
     kinds = [MEASUREMENT, RUN] if kind is None else [kind]
@@ -290,9 +282,6 @@ def _found(
 
     Args:
         deleted: True to open the graph if it exists and has a part of a result, False if results are shown with it.
-
-    Raises:
-        UnknownNameError: no such result, also not among the runs of the graph.
     """
     from kgprobe.api.stored import find, needs_graph, newest, own_graph
     from kgprobe.graph.servers.opening import check_exists
@@ -333,11 +322,7 @@ def _show_one(
     csv: Path | None,
     in_browser: bool,
 ) -> None:
-    """Print a result, write its rows as CSV, and open its page in the browser.
-
-    Raises:
-        UsageError: it has no rows or no page.
-    """
+    """Print a result, write its rows as CSV, and open its page in the browser."""
     from kgprobe.cli.probe import show as show_answers
     from kgprobe.judge.files import Judge
     from kgprobe.labelling.labels import Labels
@@ -375,11 +360,7 @@ def _list_facts(
     csv: Path | None,
     full: bool,
 ) -> None:
-    """Print facts of a run or measurement, and write them as CSV.
-
-    Raises:
-        UsageError: it is of another kind.
-    """
+    """Print facts of a run or measurement, and write them as CSV."""
     from kgprobe.base.tables import more_note
     from kgprobe.results.measurement import Measurement, Run
 

@@ -225,11 +225,7 @@ def _titled(title: str, start: "Start") -> str:
 
 
 def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) -> None:
-    """Print on stderr why asking stopped early, and how to continue.
-
-    Args:
-        position: last finished unit, for example "round 3".
-    """
+    """Print on stderr why asking stopped early (after a position such as "round 3"), and how to continue."""
     from kgprobe.running.callbacks import Stop
 
     causes = {

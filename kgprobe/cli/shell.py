@@ -31,12 +31,7 @@ _WORD = re.compile(r"[\w/]+")
 
 @dataclass
 class Shell:
-    """State of a session.
-
-    Attributes:
-        parameters: set by ``:param``.
-        failures: number of failed statements and commands.
-    """
+    """State of a session: parameters set by ``:param``, and the number of failed statements and commands."""
 
     graph: Graph
     out: Console

@@ -76,7 +76,6 @@ class StudyCommand:
 
     Attributes:
         name: name of the command; ``kgprobe.study_NAME`` is its function.
-        options: dataclasses of its options.
         left_out: options of the dataclasses that it has not.
         unit: unit of its progress bar; a study without one measures facts by a probe.
         file: name of its argument, a file.

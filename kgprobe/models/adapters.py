@@ -30,14 +30,7 @@ _SAVE_AGAIN = "Save it again with peft's save_pretrained(…, save_embedding_lay
 
 @dataclass(frozen=True, slots=True)
 class AppliedAdapter:
-    """A model with its adapter.
-
-    Attributes:
-        model: the base, with the adapter in its weights or in its layers.
-        kind: type of the adapter, such as LORA.
-        merged: True if the adapter is in the weights.
-        finding: result of merging, or the reason against it.
-    """
+    """A model with its adapter, of a kind such as LORA, and the result of merging, or the reason against it."""
 
     model: "PreTrainedModel"
     kind: str
@@ -53,13 +46,8 @@ def apply_adapter(
     Cost: loading the base; a second time if merging turns out inexact. Three passes of a short text.
 
     Args:
-        load_base: loads the base onto its device.
-        adapter: the adapter's files.
         tokens: size of the adapter's own tokenizer; None if it uses the base's.
         quantized: True if the base's weights are quantized; they stay unmerged.
-
-    Raises:
-        KgprobeError: peft is missing, or the adapter does not fit the base.
     """
     net, kind = _attach(load_base(), adapter, tokens)
     model = net.get_base_model()
@@ -168,11 +156,7 @@ def _resize_vocabulary(
 
 
 def _check_new_rows(model: "PreTrainedModel", adapter: AdapterFiles, known: int) -> None:
-    """Raise if a layer of a resized vocabulary got no rows for new tokens from the adapter.
-
-    Args:
-        known: number of rows of the base itself.
-    """
+    """Raise if a layer of a vocabulary that had ``known`` rows got none for new tokens from the adapter."""
     for layer, weight in _vocabulary_weights(model).items():
         if len(weight) > known and not weight[known:].any():
             raise KgprobeError(

@@ -67,9 +67,6 @@ def demo_model_folder(*, progress: bool = True) -> Path:
 
     Args:
         progress: show the conversion's progress on stderr. The note on the model's terms is always shown.
-
-    Raises:
-        KgprobeError: the ``demo`` extra is not installed, or the folder cannot be written.
     """
     folder = demo_model_path()
     models = folder.parent

@@ -27,9 +27,6 @@ def find_device(name: str | None) -> "torch.device":
 
     Args:
         name: of torch, such as ``cuda:1``; None or ``auto`` for the default: the first GPU, if any, else the CPU.
-
-    Raises:
-        ArgumentError: this machine has no such device.
     """
     import torch
 
@@ -60,9 +57,6 @@ def spread_arguments(device: str | None) -> dict[str, Any]:
 
     Args:
         device: as given by the user; ``auto`` spreads where there are at least two GPUs.
-
-    Raises:
-        ArgumentError: accelerate is not installed.
     """
     import torch
 
@@ -78,14 +72,7 @@ def spread_arguments(device: str | None) -> dict[str, Any]:
 
 
 def too_large(spec: str, dtype: str, device: "torch.device", arguments: dict[str, Any]) -> KgprobeError:
-    """Return the error for a model that does not fit into memory.
-
-    Args:
-        spec: name of the model.
-        dtype: precision of its weights.
-        device: its device, or the first one.
-        arguments: result of :func:`spread_arguments`.
-    """
+    """Return the error for a model that does not fit into memory, with arguments of :func:`spread_arguments`."""
     if not arguments:
         remedy = "spread it over several GPUs (`device` auto), or use another `device`, for example cpu."
         return KgprobeError(f"{spec} in {dtype} does not fit into the memory of {device}; {remedy}")

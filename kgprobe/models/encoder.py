@@ -28,7 +28,6 @@ class Encoder:
     """An encoder and its tokenizer.
 
     Attributes:
-        name: its spec.
         revision: identity of its weights; None if unknown.
         layer: number of layers before the vectors.
     """
@@ -42,11 +41,7 @@ class Encoder:
         revision: str | None = None,
         layer: int | None = None,
     ) -> None:
-        """Use the vectors after ``layer`` layers; None for 17/24 of the layers.
-
-        Raises:
-            KgprobeError: the encoder has fewer layers.
-        """
+        """Use the vectors after ``layer`` layers; None for 17/24 of the layers."""
         layers = int(model.config.get_text_config().num_hidden_layers)
         self.name = name
         self.revision = revision

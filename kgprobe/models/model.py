@@ -227,11 +227,7 @@ def load_model(
 
 
 def open_in_worker(spec: str, options: Mapping[str, Any]) -> WorkerModel:
-    """Return the model of that name for a Ray worker, see :class:`~kgprobe.models.on_ray.workers.Workers`.
-
-    Args:
-        options: as of :func:`~kgprobe.models.spec.load_scoring_model`.
-    """
+    """Return the model of that name for a Ray worker, see :class:`~kgprobe.models.on_ray.workers.Workers`."""
     model = Model(spec, open_scorer=partial(load_scoring_model, spec, **options))
     return WorkerModel(model.scorer, model.generator)
 

@@ -42,14 +42,7 @@ _SAMPLE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class AdapterFiles:
-    """Files of an adapter.
-
-    Attributes:
-        name: its folder or repository.
-        folder: the folder with its files.
-        revision: commit or digest of the files.
-        config: its configuration.
-    """
+    """Files of an adapter, of a folder or a repository, with their commit or digest."""
 
     name: str
     folder: Path
@@ -69,9 +62,7 @@ class ModelFiles:
     Attributes:
         place: a folder, or the name of a hub repository.
         revision: commit, digest or version of the files; None if it is only known after loading.
-        options: arguments of transformers' ``from_pretrained``.
         gguf: name of the GGUF file in the folder; None for other models.
-        adapter: its adapter; None without one.
     """
 
     place: Path | str
@@ -94,11 +85,6 @@ def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
 
     Args:
         revision: a branch, tag or commit of the first repository that the spec names.
-
-    Raises:
-        UnknownNameError: the form of the spec is unknown.
-        ArgumentError: a revision is given for a model outside the hub.
-        KgprobeError: no files are there, or they are not a model's.
     """
     check_local(spec, revision)
     if is_vllm(spec):
@@ -132,9 +118,7 @@ class _Source:
     """A folder or repository.
 
     Attributes:
-        place: path, or name of the repository.
         names: names of its files; of a repository out of reach, those of downloaded configurations.
-        revision: requested revision of a repository.
         commit: its commit; None if the hub is unreachable and only downloads can be used, and for a path.
     """
 
@@ -376,9 +360,6 @@ def whole_digest(folder: Path) -> str:
 
     Of larger weights than ``WHOLE_BYTES`` of :mod:`.identity`, a sample is read, as there: the same share of every
     tensor, at least a block. It detects changes of whole tensors.
-
-    Raises:
-        KgprobeError: a file of weights has no valid header.
     """
     from kgprobe.models.identity import SAMPLED_BYTES, WHOLE_BYTES
 

@@ -43,12 +43,7 @@ def load_scoring_model(
 
     Args:
         spec: as in :func:`load_scorer`, or as in :mod:`kgprobe.models.vllm_engine.options`.
-        device, dtype, revision, batch_tokens, bos, remembered: as in :func:`load_scorer`.
         workers: Ray workers that load and compute the model; None loads it in this process.
-
-    Raises:
-        ArgumentError: ``device`` is given for a model of vLLM.
-        KgprobeError: see :func:`load_scorer`.
     """
     options: Any = {"dtype": dtype, "revision": revision, "batch_tokens": batch_tokens}
     if is_vllm(spec):
@@ -217,7 +212,6 @@ class LoadedModel:
     """A model from files.
 
     Attributes:
-        model, tokenizer: on its device.
         revision: identity of the files of the model, or of an adapter's base; None if unknown.
         loading: its adapter, quantization and text part, as JSON values; empty for a plain model.
         explained: the same for a person, as headings with texts.
@@ -279,7 +273,6 @@ class _Reader:
     Attributes:
         spread: arguments that spread it over several devices, see
             :func:`~kgprobe.models.devices.spread_arguments`; empty for one device.
-        method: its quantization; None for plain weights.
         unused: names of weights of its files that the model has no place for, known once it is read.
     """
 

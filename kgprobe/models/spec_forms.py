@@ -229,16 +229,7 @@ def _meant(spec: str) -> str:
 
 
 def check_local(spec: str, revision: str | None = None) -> None:
-    """Raise if a spec does not have the form of a model on this machine.
-
-    Args:
-        revision: requested revision of the repository of the model, or of an adapter's base.
-
-    Raises:
-        UnknownNameError: the form of the spec is unknown.
-        ArgumentError: a revision is given for a model outside the hub.
-        KgprobeError: the model is behind an API.
-    """
+    """Raise if a spec does not have the form of a local model, or a revision is given for a model outside the hub."""
     refuse_half_characters(spec)
     kind, _, name = spec.partition(":")
     if kind == "openai" and name:

@@ -30,11 +30,7 @@ def class_for_text(config: Any) -> str:
 
 
 def keep_text_part(model: "PreTrainedModel") -> tuple[str, ...]:
-    """Drop the modules of a multimodal model that text does not pass, in place.
-
-    Returns:
-        names of the dropped modules; none for a language model.
-    """
+    """Drop the modules of a multimodal model that text does not pass, in place; return their names."""
     if model.config.get_text_config() is model.config:
         return ()
     parts = [model.get_decoder(), model.get_output_embeddings()]  # type: ignore[no-untyped-call]
@@ -58,7 +54,6 @@ def unused_weights(model: "PreTrainedModel", config: Any, names: Iterable[str]) 
 
     Args:
         config: the configuration of the model's files; None for a GGUF file, which has text alone.
-        names: names of weights without a place in the model.
     """
     buffers = {name for name, _ in model.named_buffers()}
     unused = sorted(name for name in names if name not in buffers and not name.endswith(_OLD_MASK))

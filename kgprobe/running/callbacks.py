@@ -95,8 +95,6 @@ def count_work(callbacks: Callbacks, facts: int, total: int, unit: str, title: s
     """Report the start of some work; return the function to call after each part of it, with its size (1).
 
     Args:
-        facts: number of facts that the work is about.
-        total: size of the work.
         unit: noun for its parts, in the message of an interruption.
 
     Raises:

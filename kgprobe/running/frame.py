@@ -85,12 +85,6 @@ def write_frame(graph: Graph, folder: Path, relations: Sequence[str], as_of: int
 def open_frame(graph: Graph, run: Row, folder: Path) -> Frame:
     """Return the facts that a run can draw.
 
-    Args:
-        folder: of the run.
-
-    Raises:
-        KgprobeError: the graph has changed, and the file of the frame is missing or damaged.
-
     Cost: a pass over the columns; if the graph has changed since, also that of :func:`write_frame`.
     """
     askable = AskableFacts(open_columns(graph), run["relations"], run["as_of"])

@@ -45,11 +45,7 @@ class ShardShare:
 
     @classmethod
     def read(cls, text: str) -> "ShardShare":
-        """Parse a share such as ``2/4``.
-
-        Raises:
-            ArgumentError: the text has another form.
-        """
+        """Parse a share such as ``2/4``."""
         number, slash, of = text.partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise ArgumentError("shard", f"is {text!r}; I/N is expected, such as 1/4, with I from 1 to N.")
@@ -100,13 +96,7 @@ def shards_of(facts: int) -> Shards:
 
 @dataclass(frozen=True, slots=True)
 class JudgedShards:
-    """Progress of judging a graph.
-
-    Attributes:
-        done: number of facts in finished shards.
-        shards, shards_done: number of shards and of finished ones.
-        stopped: reason for which the call stopped.
-    """
+    """Progress of judging a graph; ``done`` is the number of facts in finished shards."""
 
     facts: int
     done: int
@@ -142,9 +132,6 @@ def judge_shards(
         shards: of facts in a fixed order.
         make: returns the rows of the facts in some places, in this order.
         callbacks: ``on_batch`` is called after each shard, ``on_part`` within it if ``make`` reports its progress.
-
-    Raises:
-        KgprobeError: the folder has other settings, another process makes this share, or it cannot be written.
     """
 
     def make_places(number: int) -> pa.Table:
@@ -167,9 +154,6 @@ def finish_shards(
 
     Args:
         make_all: makes the shards of these numbers; yields the number of each finished shard, or None while it waits.
-
-    Raises:
-        KgprobeError: see :func:`judge_shards`.
     """
     stopped = Stop.DONE
     with _lock_share(folder, config, share):

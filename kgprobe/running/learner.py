@@ -168,7 +168,6 @@ def write_beliefs(transaction: Transaction, run: str, beliefs: Sequence[Row], *,
     """Write the summaries of beliefs, and the same numbers onto their facts, whose subjects they are tied to.
 
     Args:
-        run: id of the run.
         beliefs: ``{subject, fact, alpha, beta, right, wrong, chances, round}`` of distinct facts.
         on_facts: True if the run is in view.
     """
@@ -181,11 +180,7 @@ def write_beliefs(transaction: Transaction, run: str, beliefs: Sequence[Row], *,
 
 
 def write_on_facts(transaction: Transaction, parts: Iterable[list[Row]]) -> None:
-    """Write beliefs onto the facts, and onto their twins.
-
-    Args:
-        parts: of :func:`kgprobe.beliefs.summary.view_rows`.
-    """
+    """Write beliefs, in parts of :func:`kgprobe.beliefs.summary.view_rows`, onto the facts and their twins."""
     for rows in parts:
         transaction.run("view/facts", rows=rows)
         write_twins(transaction, rows)

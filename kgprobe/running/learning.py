@@ -247,9 +247,6 @@ def open_learning(graph: Graph, run: Row, facts: AskableFacts, frame: AskableFac
     Args:
         frame: facts of the run's frame, whose answers alone count; None if they are ``facts``.
 
-    Raises:
-        KgprobeError: see :func:`kgprobe.answers.store.read_rounds`.
-
     Cost: some passes over all facts, and the rounds that the kept state lacks.
     """
     learning = KeptLearning(facts, run["max_degree"], run_folder(run), graph_state(graph))

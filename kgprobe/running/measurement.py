@@ -55,7 +55,6 @@ class Progress:
     Attributes:
         done: number of asked facts, including earlier calls.
         unanswered: number of asked facts without an answer.
-        stopped: reason for which it stopped.
         reason: details, as a sentence; None if there are none.
     """
 
@@ -67,21 +66,13 @@ class Progress:
 
 
 def read_measurement(folder: Path) -> dict[str, Any]:
-    """Return the settings of a folder's measurement.
-
-    Raises:
-        KgprobeError: the folder holds no measurement, or its settings are damaged.
-    """
+    """Return the settings of a folder's measurement."""
     read_form(folder, MEASUREMENT, _Settings)
     return read_config(folder, MEASUREMENT)
 
 
 def graph_of_measurement(folder: Path) -> str | None:
-    """Return the uid of the graph that a folder's measurement asked.
-
-    Raises:
-        KgprobeError: see :func:`read_measurement`.
-    """
+    """Return the uid of the graph that a folder's measurement asked."""
     state = read_form(folder, MEASUREMENT, _Settings).graph
     try:
         return state_uid(state)
@@ -107,9 +98,6 @@ def ask_each(
         keys: distinct facts, in the same order at each call.
         config: settings on which the answers depend; stored with them.
         batch: number of facts that are asked together. Does not affect the answers.
-
-    Raises:
-        KgprobeError: the folder belongs to another measurement, is in use, or cannot be written.
     """
     make_folder(folder)
     try:

@@ -19,11 +19,7 @@ class NamePreferences:
     """
 
     def __init__(self, kind: ProbeKind | None = None) -> None:
-        """Start without answers.
-
-        Args:
-            kind: of the probe, which lists the wrong answers to a question; None if it is not registered.
-        """
+        """Start without answers to a probe of this kind, which lists wrong answers; None if it is not registered."""
         self._kind = kind
         # Number of times that a name was a wrong answer, and that the model preferred it, by relation and name.
         self._offered: Counter[tuple[str, str]] = Counter()

@@ -38,11 +38,7 @@ class ChangedFact(ResultRow):
 
 @dataclass(frozen=True, slots=True)
 class RelationLoss(ResultRow):
-    """The loss of accuracy in a relation.
-
-    Attributes:
-        loss: in [-1, 1].
-    """
+    """The loss of accuracy in a relation, in [-1, 1]."""
 
     relation: str
     name: Annotated[str, Heading("relation")]
@@ -161,12 +157,7 @@ class DirectionCounts(ResultRow):
 
 
 def count_directions(relation: str | None, name: str, known: Bools, back: Bools) -> DirectionCounts:
-    """Count the facts of a group that are known in each direction.
-
-    Args:
-        relation, name: id and name of the group.
-        known, back: True for the facts that are known forwards, and backwards.
-    """
+    """Count the facts of a group that are known in each direction; ``known`` is forwards, ``back`` backwards."""
     total, first, second, both = len(known), int(known.sum()), int(back.sum()), int((known & back).sum())
     return DirectionCounts(
         relation,

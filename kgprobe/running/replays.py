@@ -74,7 +74,6 @@ class Truth:
 
     Attributes:
         references: the facts of each repetition.
-        origin: origin of the facts, for titles.
         settings: settings of the origin; JSON-compatible.
     """
 
@@ -90,7 +89,6 @@ def run_truth(graph: Graph, name: str, repetitions: int) -> Truth:
     Cost: one scan of the graph's beliefs.
 
     Raises:
-        UnknownNameError: the run does not exist.
         KgprobeError: the run has answers about fewer than two facts.
     """
     run = get_run(graph, name)
@@ -215,12 +213,7 @@ class SimulatedAnswers:
         self._wrong: list[NDArray[np.bool_]] = []
 
     def wrong(self, positions: Positions, before: Positions) -> NDArray[np.bool_]:
-        """Return True for wrong next answers, shape (asked,).
-
-        Args:
-            positions: of the facts, shape (asked,).
-            before: number of earlier answers about each, shape (asked,).
-        """
+        """Return True for wrong next answers; ``before`` counts earlier ones about each fact. All of shape (asked,)."""
         while len(self._wrong) <= before.max(initial=-1):
             generator = np.random.default_rng([*self._seed, 0, 1 + len(self._wrong)])
             self._wrong.append(generator.random(len(self._theta)) < self._theta)

@@ -158,7 +158,6 @@ def show_run(graph: Graph, run: str, on_progress: OnProgress = no_progress) -> i
     An interrupted call is continued.
 
     Raises:
-        UnknownNameError: the graph has no such run.
         KgprobeError: another process uses the run.
         ViewTakenError: another process has brought another run into view meanwhile.
 
@@ -179,7 +178,6 @@ def settle_run(graph: Graph, run: str) -> None:
     """Write the last beliefs of a run whose process was killed, as its end would have; nothing while a process uses it.
 
     Raises:
-        UnknownNameError: the graph has no such run.
         KgprobeError: the file of its answers is missing.
 
     Cost: two look-ups; opening the run's learner if it was killed.

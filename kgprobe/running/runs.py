@@ -64,13 +64,6 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
     Args:
         options: JSON of the probe's options, to construct it again on resumption.
         local: JSON of the options of a model on this machine; null for another model.
-
-    Returns:
-        Properties of the run.
-
-    Raises:
-        ArgumentError: the run's name cannot name a folder.
-        KgprobeError: the graph has a run of that id, or its folder cannot be made.
     """
     folder_name("run", plan.run)
     apply_schema(graph)
@@ -130,11 +123,7 @@ def _templates_of(rows: Sequence[Row], relations: Collection[str]) -> dict[str, 
 
 
 def at_start(graph: Graph, run: Row) -> tuple[Graph, list[str]]:
-    """Return a connection with the relations and templates of a run's start, and phrases on what is different now.
-
-    Raises:
-        KgprobeError: the file of the templates is missing or damaged.
-    """
+    """Return a connection with the relations and templates of a run's start, and phrases on what is different now."""
     path = run_folder(run) / SENTENCES
     try:
         stored: list[Row] = read_json(path, list[dict[str, Any]], _NO_SENTENCES)
@@ -155,12 +144,7 @@ def _taken(run: str) -> KgprobeError:
 
 
 def get_run(graph: Graph, run: str) -> Row:
-    """Return the properties of a run.
-
-    Raises:
-        UnknownNameError: the graph has no such run.
-        KgprobeError: the run was begun by another version of kgprobe.
-    """
+    """Return the properties of a run; raise KgprobeError if it was begun by another version of kgprobe."""
     properties = find_run(graph, run)
     if properties.get("round", 0) < 0:
         raise KgprobeError(f"Run {run!r} is being deleted; `kgprobe delete {run}` finishes that.")
@@ -195,12 +179,7 @@ def run_folder(run: Row) -> Path:
 
 
 def forget_run(graph: Graph, run: str) -> None:
-    """Delete a run and its beliefs, in transactions of bounded size. Cost: the run's beliefs.
-
-    Raises:
-        UnknownNameError: the graph has no such run.
-        KgprobeError: another process uses the run.
-    """
+    """Delete a run that no process uses, and its beliefs, in transactions of bounded size. Cost: its beliefs."""
     with locked(find_run(graph, run)):
         # First of all, so that no process can add a round meanwhile.
         graph.write("beliefs/retire_run", id=run)
@@ -219,11 +198,7 @@ def _forget_beliefs(graph: Graph, run: str) -> None:
 
 @contextmanager
 def locked(run: Row) -> Iterator[Path]:
-    """Lock the run for this process and return its folder.
-
-    Raises:
-        RunInUseError: another process uses the run.
-    """
+    """Lock the run for this process and return its folder; raise RunInUseError if another process uses it."""
     folder = run_folder(run)
     make_folder(folder)
     try:

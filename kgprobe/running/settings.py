@@ -146,11 +146,7 @@ def _flat(value: Mapping[str, Any], ignored: frozenset[str], prefix: str = "") -
 
 
 def claim(folder: Path, config: Mapping[str, Any], content: str) -> None:
-    """Write the settings of a folder, or compare them with the ones it has.
-
-    Raises:
-        KgprobeError: the folder has other settings.
-    """
+    """Write the settings of a folder; raise KgprobeError if it has other ones."""
     if (folder / CONFIG).exists():
         require_identical(folder, read_config(folder, content), config, content)
         return
@@ -192,11 +188,7 @@ def keep_declined(folder: Path, declined: Mapping[str, Iterable[str]]) -> None:
 
 
 def read_declined(folder: Path) -> dict[str, list[str]]:
-    """Return the parameters that servers have declined for the answers of a folder, by the model's name.
-
-    Raises:
-        KgprobeError: the file is damaged.
-    """
+    """Return the parameters that servers have declined for the answers of a folder, by the model's name."""
     try:
         return read_json(folder / DECLINED, dict[str, list[str]], "Delete the file.")
     except FileNotFoundError:
@@ -214,20 +206,12 @@ def note_of_dates(results: Iterable[Mapping[str, Any]]) -> str:
 
 
 def read_config(folder: Path, content: str) -> dict[str, Any]:
-    """Return the settings of a folder.
-
-    Raises:
-        KgprobeError: the folder has no settings, or the file is damaged.
-    """
+    """Return the settings of a folder."""
     return read_form(folder, content, dict[str, Any])
 
 
 def read_form(folder: Path, content: str, form: type[T]) -> T:
-    """Return the settings of a folder, checked against a type.
-
-    Raises:
-        KgprobeError: the folder has no settings, or the file is damaged.
-    """
+    """Return the settings of a folder, checked against a type."""
     try:
         return read_json(folder / CONFIG, form, f"Restore the file, or delete the {content}'s folder.")
     except FileNotFoundError as error:

@@ -35,8 +35,6 @@ class AnsweredFacts:
     """The answers of one model, by fact.
 
     Attributes:
-        name: name of the run or measurement.
-        model: its spec.
         sampling: sampling rule of a run; None for a measurement.
         facts: see :meth:`kgprobe.answers.table.Answers.by_fact`.
         values: by fact: means of the probe's other measures; NaN where it has none.
@@ -76,11 +74,7 @@ def answered_facts(
     leads: str = "",
     is_reversed: bool = False,
 ) -> AnsweredFacts:
-    """Return answers by fact.
-
-    Raises:
-        KgprobeError: there are none.
-    """
+    """Return answers by fact; raise KgprobeError if there are none."""
     facts, values = answers.by_fact(), answers.means()
     if facts.empty:
         raise KgprobeError(f"{name!r} has no answers yet.")
@@ -169,11 +163,7 @@ class SharedFacts:
 
 
 def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
-    """Return several results over the facts that all of them have answered.
-
-    Args:
-        answered: at least one result, all on one graph, by any probes.
-    """
+    """Return results of any probes on one graph, at least one, over the facts that all of them have answered."""
     first = answered[0].facts
     shared = sorted(set(first.index).intersection(*map(attrgetter("facts.index"), answered)))
     models, known = [], []

@@ -30,7 +30,6 @@ class Address:
         model: name of the model on the server.
         url: address without credentials.
         key: secret key, or None; never displayed.
-        key_variable: environment variable of the key.
         is_openai: True if the environment variables of OpenAI's client apply to this server.
     """
 
@@ -52,12 +51,7 @@ class Address:
 
 
 def find_address(spec: str) -> Address:
-    """Return the address of a spec.
-
-    Raises:
-        UnknownNameError: The spec has another form.
-        KgprobeError: The URL or the key is invalid, or OpenAI's key is missing.
-    """
+    """Return the address of a spec."""
     refuse_half_characters(spec)
     kind, _, rest = spec.partition(":")
     match = re.fullmatch(r"(?P<model>.+?)(?:@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*))?", rest, re.DOTALL)

@@ -51,7 +51,6 @@ class PendingBatch(msgspec.Struct, frozen=True):
 
     Attributes:
         token: random name, also in the batch's metadata.
-        url, model: server and model.
         keys: cache keys of its requests (:func:`~kgprobe.models.api.cache.answer_key`), which are also their ids in
             the batch.
         created: time of the submission, in seconds since the epoch.
@@ -85,11 +84,7 @@ class PendingBatches:
             yield
 
     def with_any(self, keys: Collection[str]) -> list[PendingBatch]:
-        """Return the batches that contain any of these requests, oldest first; delete files of forgotten batches.
-
-        Raises:
-            KgprobeError: A file cannot be read.
-        """
+        """Return the batches that contain any of these requests, oldest first; delete files of forgotten batches."""
         batches = []
         for path in self._folder.glob("*.json"):
             pending = read_json(path, PendingBatch, _REMEDY)
@@ -100,11 +95,7 @@ class PendingBatches:
         return sorted(batches, key=lambda pending: pending.created)
 
     def put(self, pending: PendingBatch) -> None:
-        """Store a batch durably, replacing its earlier state.
-
-        Raises:
-            KgprobeError: The file cannot be written.
-        """
+        """Store a batch durably, replacing its earlier state."""
         make_folder(self._folder)
         with (
             replacing(self.path(pending), durable=True) as unfinished,
@@ -114,12 +105,7 @@ class PendingBatches:
             file.flush()
 
     def settle(self, pending: PendingBatch, settled: Collection[str], is_cached: Callable[[str], bool]) -> None:
-        """Remove requests from a batch, and cached ones unless it refreshes them; forget a batch without requests.
-
-        Args:
-            settled: keys of the requests to remove.
-            is_cached: returns True if the answer to a request is in the cache.
-        """
+        """Remove requests from a batch, and cached ones unless it refreshes them; forget a batch without requests."""
         rest = [key for key in pending.keys if key not in settled and (pending.refresh or not is_cached(key))]
         if rest:
             self.put(msgspec.structs.replace(pending, keys=rest))
@@ -127,11 +113,7 @@ class PendingBatches:
             self.forget(pending)
 
     def forget(self, pending: PendingBatch) -> None:
-        """Delete the file of a batch.
-
-        Raises:
-            KgprobeError: The file cannot be deleted.
-        """
+        """Delete the file of a batch."""
         path = self.path(pending)
         try:
             path.unlink(missing_ok=True)
@@ -222,11 +204,7 @@ class BatchClient:
     def __init__(
         self, client: openai.OpenAI, address: Address, options: ApiOptions, pending_batches: PendingBatches
     ) -> None:
-        """Use an open client.
-
-        Args:
-            pending_batches: submitted batches on disk.
-        """
+        """Use an open client."""
         self._client = client
         self._address = address
         self._options = options
@@ -238,9 +216,6 @@ class BatchClient:
         Args:
             content: its requests, one JSON object on each line.
             path: path of the requests, such as ``/chat/completions``.
-
-        Raises:
-            KgprobeError: The server has no batch API, declines the batch, or cannot be reached.
         """
         self._pending.put(pending)
         try:
@@ -254,11 +229,7 @@ class BatchClient:
         return self._identified(pending, state)
 
     def completed(self, pending: PendingBatch) -> PendingBatch | None:
-        """Return a batch on disk with its id at the server; forget it and return None if it was never created.
-
-        Raises:
-            KgprobeError: The server cannot be reached.
-        """
+        """Return a batch on disk with its id at the server; forget it and return None if it was never created."""
         if pending.id is not None:
             return pending
         state = self._find(pending)
@@ -268,11 +239,7 @@ class BatchClient:
         return self._identified(pending, state)
 
     def state(self, pending: PendingBatch) -> BatchState:
-        """Return the current state of a batch.
-
-        Raises:
-            KgprobeError: The server does not know the batch, or cannot be reached.
-        """
+        """Return the current state of a batch."""
 
         def retrieve() -> BatchState:
             response = self._client.batches.with_raw_response.retrieve(str(pending.id))
@@ -281,11 +248,7 @@ class BatchClient:
         return self._of_batch(pending, retrieve)
 
     def lines(self, pending: PendingBatch, file: str) -> Iterator[bytes]:
-        """Yield the lines of a file of a batch at the server, which is copied first.
-
-        Raises:
-            KgprobeError: See :meth:`state`.
-        """
+        """Yield the lines of a file of a batch at the server, which is copied first."""
         with tempfile.TemporaryFile() as copy:
 
             def download() -> None:
@@ -385,7 +348,6 @@ class BatchClient:
 
         Raises:
             _RefusedError: The server declines the request.
-            KgprobeError: All attempts failed.
         """
         failed = 0
         while True:

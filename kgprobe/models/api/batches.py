@@ -67,8 +67,6 @@ class _Reading:
 
     Attributes:
         missing: keys of its open requests without a line so far.
-        read: number of answers.
-        prompt_tokens, completion_tokens: tokens of its answers.
         dropped: parameters that were dropped before it was submitted.
         fatal: error after which the server declines all requests.
     """
@@ -95,14 +93,7 @@ class BatchSession(Generic[RequestT]):
         cached: Callable[[RequestT], Answer | None],
         done: Callable[[RequestT, Answer | Unanswered], None],
     ) -> None:
-        """Create a session; nothing is sent yet.
-
-        Args:
-            pending: submitted batches of all programs.
-            is_cached: returns True if the answer under a key is in the cache.
-            cached: returns the cached answer to a request, or None; not called if answers are refreshed.
-            done: called with each request and its answer.
-        """
+        """Create a session; nothing is sent yet, and ``cached`` is not called if answers are refreshed."""
         self._address = address
         self._options = options
         self._prices = options.prices and options.prices.at(BATCH_PRICE)
@@ -131,8 +122,6 @@ class BatchSession(Generic[RequestT]):
 
         Raises:
             BudgetSpentError: The budget does not cover the requests; none of them was submitted.
-            KgprobeError: The server has no batch API, declines all requests, or cannot be reached; a batch failed or
-                was cancelled; a file of the pending batches is unusable.
         """
         self._open = dict(requests)
         with open_client(self._address, self._options.timeout) as client:
@@ -162,11 +151,7 @@ class BatchSession(Generic[RequestT]):
         return f"{noun} {ids} {verb} at the server; repeat the command to collect {pronoun} answers."
 
     def _start(self, total: int) -> None:
-        """Find earlier batches with some of the open requests, and submit the other requests.
-
-        Args:
-            total: number of all requests, for messages.
-        """
+        """Find earlier batches with some of the open requests, and submit the other requests."""
         with self._pending.submitting():
             earlier = self._pending.with_any(self._open.keys())
             # In this order: other programs store answers before they forget the batch.

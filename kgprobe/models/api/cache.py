@@ -31,18 +31,10 @@ def answer_cache_path() -> Path:
 
 
 class AnswerCache:
-    """A file of answers, readable only by its owner.
-
-    Attributes:
-        path: path of the file.
-    """
+    """A file of answers, readable only by its owner."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and create it if necessary.
-
-        Raises:
-            KgprobeError: The file cannot be opened, or has another format.
-        """
+        """Open the file, and create it if necessary."""
         self.path = path
         make_folder(path.parent)
         try:
@@ -61,23 +53,12 @@ class AnswerCache:
             raise self._failure("opened", error) from error
 
     def get(self, request: Mapping[str, object]) -> Answer | None:
-        """Return the cached answer to a request, or None.
-
-        Args:
-            request: everything that the answer depends on, as JSON values without secrets.
-
-        Raises:
-            KgprobeError: The file cannot be read.
-        """
+        """Return the cached answer to a request (all that it depends on, as JSON values without secrets), or None."""
         content = self._content(_key(_text(request)))
         return None if content is None else replace(msgspec.json.decode(content, type=Answer), cached=True)
 
     def put(self, request: Mapping[str, object], answer: Answer) -> None:
-        """Store an answer, replacing an earlier one.
-
-        Raises:
-            KgprobeError: The file cannot be written.
-        """
+        """Store an answer, replacing an earlier one."""
         text = _text(request)
         row = (_key(text), text, msgspec.json.encode(answer))
         try:
@@ -86,11 +67,7 @@ class AnswerCache:
             raise self._failure("written", error) from error
 
     def has(self, key: str) -> bool:
-        """Return True if the file has an answer under a key of :func:`answer_key`.
-
-        Raises:
-            KgprobeError: The file cannot be read.
-        """
+        """Return True if the file has an answer under a key of :func:`answer_key`."""
         return self._content(bytes.fromhex(key)) is not None
 
     def _content(self, key: bytes) -> bytes | None:

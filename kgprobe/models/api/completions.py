@@ -50,8 +50,6 @@ class Completion:
     """An answer of a model.
 
     Attributes:
-        split: thought and answer.
-        refusal: the model's refusal; empty without one.
         finish_reason: the server's reason for the end; None without one.
         whole: the text whose tokens the server counts.
         counts: the token counts; empty if they are missing or unreadable.
@@ -102,9 +100,6 @@ def read_completion(content: bytes, *, is_chat: bool) -> Completion | Fault:
     >>> body = b'{"choices": [{"finish_reason": "error", "error": {"message": "Upstream timeout"}}]}'
     >>> read_completion(body, is_chat=True).reason
     'the server reports an error in its answer: Upstream timeout'
-
-    Args:
-        is_chat: True for a chat completion, False for a completion of a text.
     """
     name = "chat completion" if is_chat else "completion"
     body = _decoded(content, name)

@@ -199,11 +199,7 @@ class Form(Generic[FormRequestT]):
         return False
 
     def read(self, content: bytes, request: FormRequestT) -> Answer | Fault:
-        """Return the answer, or a fault that may vanish in the next attempt.
-
-        Raises:
-            KgprobeError: The server's answers are unusable.
-        """
+        """Return the answer, or a fault that may vanish in the next attempt."""
         raise NotImplementedError
 
     def is_complete(self, answer: Answer) -> bool:
@@ -216,11 +212,7 @@ class Form(Generic[FormRequestT]):
 
 
 def classify_error(error: openai.APIError, now: float) -> Fault | Declined:
-    """Classify an error of the official client.
-
-    Args:
-        now: seconds since the epoch, for dates in headers.
-    """
+    """Classify an error of the official client; ``now`` is in seconds since the epoch, for dates in headers."""
     if isinstance(error, openai.APIStatusError):
         return _classify_status(error, now)
     if isinstance(error, openai.APITimeoutError):
@@ -277,11 +269,7 @@ def shortened(text: str) -> str:
 
 
 def fatal_message(address: Address, declined: Declined, needs: str = "") -> str:
-    """Return the message of a server that declines all requests.
-
-    Args:
-        needs: a sentence on the requirements for the server, or empty.
-    """
+    """Return the message of a server that declines all requests."""
     text = f"{address.name} declines all requests: {address.without_key(declined.reason)}."
     if declined.about_key:
         state = "was sent" if address.key else "is not set"
@@ -292,11 +280,7 @@ def fatal_message(address: Address, declined: Declined, needs: str = "") -> str:
 
 
 def open_async_client(address: Address, timeout: float) -> openai.AsyncOpenAI:
-    """Return a client for concurrent requests; close it.
-
-    Args:
-        timeout: seconds.
-    """
+    """Return a client for concurrent requests, with a timeout in seconds; close it."""
     hooks = {"response": [_check_async_response]}
     with _openai_environment(address.is_openai):
         return openai.AsyncOpenAI(
@@ -305,11 +289,7 @@ def open_async_client(address: Address, timeout: float) -> openai.AsyncOpenAI:
 
 
 def open_client(address: Address, timeout: float) -> openai.OpenAI:
-    """Return a client for requests one after the other, also for files; close it.
-
-    Args:
-        timeout: seconds without any data.
-    """
+    """Return a client for single requests, also for files, with a timeout in seconds without any data; close it."""
     hooks = {"response": [_check_response]}
     with _openai_environment(address.is_openai):
         return openai.OpenAI(**_settings(address, timeout), http_client=openai.DefaultHttpxClient(event_hooks=hooks))

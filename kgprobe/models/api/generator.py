@@ -35,13 +35,7 @@ _NEEDS = (
 
 
 class ApiGenerator:
-    """Generator for a model behind an API.
-
-    Attributes:
-        name: spec of the model.
-        spending: usage and budget.
-        parameters: parameters that the model accepts.
-    """
+    """Generator for a model behind an API."""
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
@@ -66,8 +60,6 @@ class ApiGenerator:
 
         Raises:
             BudgetSpentError: The budget does not cover the next request; pending requests have been completed.
-            KgprobeError: The server declines all requests (key, name, address) or cannot be reached, or the cache
-                cannot be used; or a batch has failed or was cancelled.
         """
         copies = Counter(map(Request.normalized, requests))
 
@@ -115,11 +107,7 @@ class ApiGenerator:
         *,
         in_batches: bool = True,
     ) -> dict[Request, Answer | Unanswered]:
-        """Ask requests of one form, with the parameters of their mode of thinking.
-
-        Args:
-            in_batches: True to allow the batch API, if it is chosen.
-        """
+        """Ask requests of one form with the parameters of their mode of thinking, ``in_batches`` if that is chosen."""
         if not requests:
             return {}
         form = _CompletionForm(
@@ -151,9 +139,6 @@ class Parameters:
     """Request parameters that one model accepts, under the names that it knows; adapted when it declines one.
 
     Some servers want a positive temperature: 0 is replaced by a small one.
-
-    Attributes:
-        left_out: declined parameters.
     """
 
     def __init__(self, address: Address) -> None:

@@ -46,7 +46,6 @@ class Handshake(msgspec.Struct, frozen=True):
     """Result of the test: the first method that passed.
 
     Attributes:
-        name: name of the method.
         difference: largest difference in nats between answers that should be equal.
         findings: name and result of each tested method, in order.
         versions: versions of the server that gave the answers.
@@ -79,13 +78,8 @@ def shake_hands(
     reason why a method fails.
 
     Args:
-        name: name of the model, for messages.
-        ask_together: sends requests to the server, also repeated ones.
         can: returns True if a method can express a question; some options cannot be sent as text.
         text: token ids of ``TEXT``, with the special tokens that the tokenizer adds.
-
-    Raises:
-        KgprobeError: No method can be trusted; the message lists the reasons.
     """
     findings: list[tuple[str, str]] = []
     for method in map(METHODS.__getitem__, methods):
@@ -102,22 +96,12 @@ def shake_hands(
 
 
 class Examination:
-    """A test of one method: all values of a token after the same tokens are compared with the first one.
-
-    Attributes:
-        versions: versions of the server that gave the answers.
-    """
+    """A test of one method: all values of a token after the same tokens are compared with the first one."""
 
     def __init__(
         self, method: ServerMethod, ask_together: AskTogether, can: Can, alone: str = "`concurrency` 1"
     ) -> None:
-        """Prepare a test.
-
-        Args:
-            method: the method to test.
-            ask_together, can: as of :func:`shake_hands`.
-            alone: the setting that sends requests one by one, for messages.
-        """
+        """Prepare a test; messages name ``alone`` as the setting that sends requests one by one."""
         self._method = method
         self._ask_together = ask_together
         self._can = can
@@ -127,11 +111,7 @@ class Examination:
         self.versions: set[str] = set()
 
     def run(self, prompt: tuple[int, ...]) -> float:
-        """Return the largest difference in nats between values that should be equal.
-
-        Raises:
-            UntrustworthyError: a test fails.
-        """
+        """Return the largest difference in nats of values that should be equal, or raise UntrustworthyError."""
         options = self._options(prompt, dict.fromkeys(prompt[::-1]))
         shorter = (prompt[:end] for end in range(len(prompt) // 2, 0, -1))
         half = next((part for part in shorter if self._options(part, options[:1])), ())

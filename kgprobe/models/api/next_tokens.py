@@ -45,11 +45,7 @@ class UntrustworthyError(KgprobeError):
 
 
 class NewVersionError(UntrustworthyError):
-    """Raised for an answer of another model or version than those that were tested.
-
-    Attributes:
-        version: the name that the server gives.
-    """
+    """Raised for an answer of another model or version than those that were tested."""
 
     def __init__(self, message: str, version: str) -> None:
         super().__init__(message)
@@ -126,11 +122,7 @@ class NextTokensForm(Form[Question]):
     dispensable = True
 
     def __init__(self, address: Address, method: ServerMethod, versions: Collection[str] | None = None) -> None:
-        """Create the form of a method.
-
-        Args:
-            versions: the versions of the server that were tested; None accepts any.
-        """
+        """Create the form of a method that accepts the tested versions of the server, or any with None."""
         self._name = address.name
         self._versions = None if versions is None or len(versions) > _MOST_VERSIONS else versions
         self._model = address.model

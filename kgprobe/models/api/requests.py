@@ -70,11 +70,7 @@ class Session(Generic[RequestT]):
         self._silent = 0
 
     async def ask(self) -> None:
-        """Send all requests.
-
-        Raises:
-            KgprobeError: As in :meth:`Asker.ask`.
-        """
+        """Send all requests."""
         async with open_async_client(self._address, self._options.timeout) as client:
             size = min(self._options.concurrency, len(self._waiting))
             workers = [asyncio.create_task(self._work(client)) for _ in range(size)]
@@ -260,13 +256,7 @@ class Session(Generic[RequestT]):
 
 
 class Asker:
-    """Client of one model for requests of any form.
-
-    Attributes:
-        address: address of the model.
-        options: options of the requests.
-        spending: usage and budget.
-    """
+    """Client of one model for requests of any form."""
 
     def __init__(
         self,
@@ -279,8 +269,6 @@ class Asker:
         """Create a client; nothing is sent yet.
 
         Args:
-            options: options of the requests; None for the defaults.
-            spending: usage and budget, possibly shared.
             cache: cache of answers; None to store nothing.
 
         Raises:
@@ -332,8 +320,6 @@ class Asker:
 
         Raises:
             BudgetSpentError: The budget does not cover the next request; pending requests have been completed.
-            KgprobeError: The server declines all requests (key, name, address), cannot be reached or gives unusable
-                answers, or the cache cannot be used.
         """
         cache = self._cache if cache_key is not None else None
         answers: dict[RequestT, Answer | Unanswered] = {}

@@ -149,14 +149,7 @@ class ServerTokenizer:
     """
 
     def __init__(self, asker: Asker, specials: Mapping[str, str]) -> None:
-        """Read the special tokens of the server.
-
-        Args:
-            specials: texts of the special tokens, see :class:`ServerFacts`.
-
-        Raises:
-            KgprobeError: The server has no ``/tokenize``.
-        """
+        """Read the special tokens of the server; raise KgprobeError if it has no ``/tokenize``."""
         self._asker = asker
         self._form = _TokenForm(f"{root_of(asker.address)}/tokenize", asker.address.model)
         self._known: dict[Text, list[int]] = {}
@@ -206,11 +199,6 @@ class ApiScorer(TextScorer):
         Args:
             tokenizer: tokenizer of transformers; None tokenizes on the server.
             method: the only method to try, of :data:`.next_tokens.METHODS`; None tries all.
-            tokenizer_name: name of the tokenizer, for display.
-
-        Raises:
-            ArgumentError: The method is unknown.
-            KgprobeError: The server cannot be reached, does not tokenize, or no method can be trusted.
         """
         if method is not None:
             check_choice("scoring_method", method, METHODS)
@@ -268,11 +256,7 @@ class ApiScorer(TextScorer):
         return False
 
     def end_token(self) -> int:
-        """Return the id of the EOS token.
-
-        Raises:
-            KgprobeError: The EOS token is unknown.
-        """
+        """Return the id of the EOS token."""
         if self.tokenizer.eos_token_id is None:
             raise KgprobeError(
                 f"Scoring the end of a continuation needs the EOS token, which {self.name} does not report; name its"
@@ -307,11 +291,7 @@ class ApiScorer(TextScorer):
         return list(map(ScoredContinuations, scores, reasons))
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
-        """Score edges as :meth:`kgprobe.models.scoring.scorer.Scorer.edge_log_probabilities`.
-
-        Raises:
-            KgprobeError: As in :meth:`score`, or the server did not answer a request.
-        """
+        """Score edges as :meth:`kgprobe.models.scoring.scorer.Scorer.edge_log_probabilities`."""
         scored = []
         for tree, values, missing in self._edges(trees):
             if missing:
@@ -320,11 +300,7 @@ class ApiScorer(TextScorer):
         return scored
 
     def _shake_hands(self, versions: Sequence[str] = ()) -> Handshake:
-        """Test the server, and store the result under its address, its model and its metadata.
-
-        Args:
-            versions: further versions of the server for which the result counts.
-        """
+        """Test the server, and store the result under its address, model and metadata, also for other ``versions``."""
         # A test that fails now takes the place of an earlier one.
         self._asker.remember(self._handshake_key, "")
         handshake = shake_hands(self.name, self._test_replies, self._can_be_sent, self._text, self._methods)

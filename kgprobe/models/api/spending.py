@@ -129,11 +129,7 @@ class Spending:
         self._open: list[Reservation] = []
 
     def open_account(self, model: str, prices: Prices | None) -> Usage:
-        """Return the usage of a model, new if necessary.
-
-        Raises:
-            KgprobeError: The budget is in money, and the model has no prices.
-        """
+        """Return the usage of a model, new if necessary; raise KgprobeError if a budget in money lacks its prices."""
         if self.max_cost is not None and prices is None:
             raise KgprobeError(
                 f"A budget in money needs to know what {model} costs: give both its prices (--input-price and"

@@ -87,12 +87,7 @@ WAYS: Mapping[str, ThinkingSwitch] = {
 
 @dataclass(frozen=True, slots=True)
 class VerifiedSwitch:
-    """Parameters that set a model to a mode of thinking, verified by the trial question.
-
-    Attributes:
-        way: name of the way.
-        parameters: as JSON values.
-    """
+    """Parameters that set a model to a mode of thinking, verified by the trial question."""
 
     way: str
     parameters: Parameters
@@ -124,15 +119,7 @@ def verify(
     thinking: Thinking,
     ask: Callable[[Request, VerifiedSwitch], Answer | Unanswered],
 ) -> VerifiedSwitch:
-    """Return the first parameters with which the trial question is answered in the requested mode.
-
-    Args:
-        ask: sends a request with some parameters.
-
-    Raises:
-        ArgumentError: no parameters do.
-        KgprobeError: see :meth:`~kgprobe.models.api.requests.Asker.ask`.
-    """
+    """Return the first parameters that pass the trial question in a mode; raise ArgumentError if none do."""
     request = Request(_TRIAL, _TRIAL_TOKENS, thinking=thinking)
     faults: dict[str, str] = {}
     for way, parameters in candidates(url, thinking):

@@ -112,8 +112,6 @@ def beam_search(
     similar length are batched, in smaller batches where memory is short.
 
     Args:
-        scorer: the model.
-        prompts: any texts.
         beams: number of beams, and of returned continuations; 1 is greedy search.
         new_tokens: maximum tokens of a continuation, EOS included.
         progress: called now and then with the number of prompts done since the last call.
@@ -121,9 +119,6 @@ def beam_search(
     Returns:
         for each prompt ``beams`` continuations, of different tokens, but possibly of equal text; or why the model
         cannot continue it, see :func:`context_tokens`.
-
-    Raises:
-        KgprobeError: the number of beams or of tokens is not positive, or one prompt does not fit into memory.
     """
     if beams < 1 or new_tokens < 1:
         raise KgprobeError(f"A beam search needs at least 1 beam and 1 token; got {beams} and {new_tokens}.")
@@ -161,11 +156,7 @@ def beam_search(
 
 
 class Ends:
-    """Test for the end of generated tokens: an end token, or an end in their text.
-
-    Attributes:
-        end_tokens: ids of the end tokens.
-    """
+    """Test for the end of generated tokens: an end token, or an end in their text."""
 
     def __init__(
         self,

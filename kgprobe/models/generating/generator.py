@@ -106,11 +106,7 @@ class Generator(Protocol):
 
 
 def describe_thinking(generator: Generator, thinking: Thinking | None) -> dict[str, Any]:
-    """Return a generator's description, with the way its thinking is set if a mode is requested.
-
-    Raises:
-        ArgumentError: the model cannot be set to this mode.
-    """
+    """Return a generator's description, with the way its thinking is set if a mode is requested."""
     described = dict(generator.describe())
     if thinking is not None:
         described["thinking"] = {"mode": str(thinking), **generator.check_thinking(thinking)}

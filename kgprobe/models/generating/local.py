@@ -98,9 +98,6 @@ class LocalGenerator:
         Cost: a forward pass of each prompt, and one of a token for each token of thoughts and answers. Prompts of
         similar length are batched, in smaller batches where memory is short. When half of a batch has its answers, the
         rest goes on without them, after a forward pass of its tokens so far.
-
-        Raises:
-            KgprobeError: ``max_tokens`` of a request is not positive.
         """
         results: dict[Request, Answer | Unanswered] = {}
         prompts: dict[Request, _Prompt] = {}
@@ -154,11 +151,7 @@ class LocalGenerator:
         return new[-1] in self._end_tokens
 
     def _fill(self, rows: Sequence[AnswerRow], batch: Sequence[Request], closing: Sequence[int]) -> None:
-        """Generate the rows of requests, until all are over.
-
-        Args:
-            closing: tokens that end a thought at its limit.
-        """
+        """Generate the rows of requests until all are over; the closing tokens end a thought at its limit."""
         numbers = {id(row): _numbers(request, row.left) for row, request in zip(rows, batch, strict=True)}
         # A closing text may contain a token that ends an answer.
         ends = [token for token in self._end_tokens if token not in closing]
@@ -261,13 +254,7 @@ def _numbers(request: Request, count: int) -> list[float]:
 
 
 def read_answer(row: AnswerRow, ends: Ends, *, by_line: bool) -> Answer:
-    """Return the answer of a row that is over, without its thought.
-
-    Args:
-        row: the row.
-        ends: decodes tokens without special ones.
-        by_line: True if the answer is its first line.
-    """
+    """Return the answer of a row that is over, without its thought; its first line alone with ``by_line``."""
     text = ends.text(row.new)
     if by_line:
         text = first_line(text)
@@ -329,7 +316,6 @@ def end_tokens(scorer: TextScorer, generation_config: Any) -> list[int]:
     """Return the tokens that end an answer: EOS, others in the model's files, the end of a turn in its template.
 
     Args:
-        scorer: the model.
         generation_config: settings in the model's files, of transformers' class; None for none.
     """
     tokenizer = scorer.tokenizer

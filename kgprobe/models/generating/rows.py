@@ -33,9 +33,7 @@ class AnswerRow:
         is_over: returns True if the last of the new tokens ends the answer.
         form: the form of the model's thoughts; None for a row without thoughts.
         limit: maximum tokens of the thought; None for none of its own.
-        new: the generated token ids.
         start: number of tokens before the answer.
-        phase: see :class:`Phase`.
         over: True if nothing follows.
         ended: True if it is over by itself, not by its length.
         cut: True if the thought was ended at its limit.

@@ -34,12 +34,7 @@ _WORDS = ("/think", "/no_think")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A mode of a chat template.
-
-    Attributes:
-        arguments: variables of the template.
-        system: system message; None for none.
-    """
+    """A mode of a chat template: values of its variables, and a system message; None for none."""
 
     arguments: Mapping[str, Any]
     system: str | None = None
@@ -59,7 +54,6 @@ class ThoughtForm:
     """The form of a model's thoughts.
 
     Attributes:
-        markers: the markers.
         closing: token ids that end a thought at its limit.
         decode: returns the text of token ids with special tokens.
         begins: True if the model's turn begins in a thought.
@@ -159,11 +153,7 @@ class ThinkingTemplate:
         return self._forms[thinking]
 
     def check(self, thinking: Thinking, model: str) -> dict[str, object]:
-        """Return how the template is set to a mode, as JSON values.
-
-        Raises:
-            ArgumentError: the template cannot be set to it.
-        """
+        """Return how the template is set to a mode, as JSON values; raise ArgumentError if it cannot be."""
         always = self.always_thinks
         if not thinking.is_on and always:
             raise ArgumentError("thinking", f"is {OFF}; the chat template of {model} always begins with a thought.")

@@ -42,11 +42,7 @@ class Thinking:
 
     @classmethod
     def parse(cls, text: str | None) -> "Thinking | None":
-        """Return the mode of an option's value; None for None.
-
-        Raises:
-            ArgumentError: the text is neither ``off`` nor ``on`` nor a number of tokens.
-        """
+        """Return the mode of an option's value (``off``, ``on`` or a number of tokens); None for None."""
         if text is None:
             return None
         if text in (OFF, ON):
@@ -117,11 +113,7 @@ _AROUND_ANSWERS = (
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A text split into thought and answer, both stripped.
-
-    Attributes:
-        ended: False if the thought has no end, so that there is no answer.
-    """
+    """A text split into thought and answer, both stripped; without an answer if the thought has not ended."""
 
     thought: str
     answer: str

@@ -15,11 +15,7 @@ _PATIENCE = 10.0
 
 
 def check_ray() -> None:
-    """Raise if Ray is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``.
-
-    Raises:
-        KgprobeError: Ray is not installed, or the cluster does not answer.
-    """
+    """Raise if Ray is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``."""
     if importlib.util.find_spec("ray") is None:
         raise KgprobeError(f"Ray is not installed: {how_to_install('ray')}.")
     address = os.environ.get("RAY_ADDRESS", "")
@@ -37,14 +33,7 @@ def check_ray() -> None:
 
 @contextmanager
 def ray_cluster(workers: int) -> Iterator[Any]:
-    """Yield the module ``ray``, connected to a cluster; a cluster on this machine ends with the context.
-
-    Args:
-        workers: number of workers, for which a cluster on this machine gets CPUs.
-
-    Raises:
-        KgprobeError: the cluster does not start or answer.
-    """
+    """Yield ``ray``, connected to a cluster; one on this machine has CPUs for the workers, and ends after it."""
     # Hide Ray's message about restarted actors, which are intended.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     # Hide its message about a dead worker, which it would print on stdout: another worker takes over.

@@ -32,9 +32,6 @@ def load_on_workers(workers: Workers, spec: str, **options: Any) -> "WorkerScore
     Args:
         options: as of :func:`~kgprobe.models.spec.load_scoring_model`.
 
-    Raises:
-        KgprobeError: the model cannot be loaded, or Ray fails; see :meth:`~.workers.Workers.run_all`.
-
     Cost: one worker loads the model now, the others when their first texts come.
     """
     plan = ModelPlan(spec, tuple(sorted(options.items())))
@@ -210,11 +207,7 @@ def run_joined(
     progress: Callable[[int], None] | None = None,
     size: Callable[[list[T]], int] = len,
 ) -> list[T]:
-    """Return the results of all tasks, one list after the other.
-
-    Args:
-        progress: called after each task with its size.
-    """
+    """Return the results of all tasks, one list after the other; report the size of each to ``progress``."""
     results: dict[int, list[T]] = {}
     for number, part in workers.run_all(plan, tasks):
         results[number] = part

@@ -29,7 +29,6 @@ class ModelPlan:
     """A model that workers load.
 
     Attributes:
-        spec: its spec.
         options: keyword arguments of :func:`~kgprobe.models.spec.load_scoring_model`, as sorted pairs.
         described: the model's description without versions; a worker with another one has other files. None before
             the first worker has loaded it.
@@ -41,11 +40,7 @@ class ModelPlan:
 
 
 class WorkerModel:
-    """A model in a worker.
-
-    Attributes:
-        scorer, generator: return it, the same object each time; the first call loads the model.
-    """
+    """A model in a worker; both functions return the same object each time, and the first call loads the model."""
 
     def __init__(self, scorer: Callable[[], TextScorer], generator: Callable[[], Generator]) -> None:
         """Use a model that is not loaded yet; see the attributes."""
@@ -111,21 +106,10 @@ class _Worker:
 
 
 class Workers:
-    """Workers for models, started at the first task.
-
-    Attributes:
-        count: number of workers.
-    """
+    """Workers for models, started at the first task."""
 
     def __init__(self, count: int, open_model: OpenModel) -> None:
-        """Check that Ray is there.
-
-        Args:
-            open_model: opens a model in a worker, by its spec and options; picklable.
-
-        Raises:
-            KgprobeError: see :func:`~kgprobe.models.on_ray.cluster.check_ray`.
-        """
+        """Check that Ray is there; the picklable ``open_model`` opens a model in a worker, by spec and options."""
         check_ray()
         self.count = count
         self._open_model = open_model
@@ -137,11 +121,7 @@ class Workers:
         self._failed_starts = 0
 
     def run(self, plan: ModelPlan, task: Callable[[WorkerModel], T]) -> T:
-        """Return the result of one task.
-
-        Raises:
-            KgprobeError: see :meth:`run_all`.
-        """
+        """Return the result of one task."""
         ((_, result),) = self.run_all(plan, [task])
         return result
 

@@ -18,12 +18,7 @@ Prepared = TypeVar("Prepared")
 
 @dataclass(frozen=True, slots=True)
 class Stage(Generic[Item]):
-    """Items that are computed together, in batches.
-
-    Attributes:
-        items: the largest first.
-        sizes: for each its rows and its tokens per row.
-    """
+    """Items that are computed together, in batches: the largest first, each with its rows and tokens per row."""
 
     items: Sequence[Item]
     sizes: Sequence[tuple[int, int]]
@@ -48,13 +43,9 @@ def batches_ahead(
     the iterator ends: after the last batch, after an error, and when it is closed.
 
     Args:
-        stages: computed one after the other.
         prepare: called for every batch, in another thread for all but the first. Its error is raised when its batch is
             due.
         limit: returns the maximum padded tokens in a batch of several items.
-
-    Yields:
-        the number of the stage, the items of the batch, and the result of ``prepare``.
     """
     fillings = [Filling(stage.sizes) for stage in stages]
 

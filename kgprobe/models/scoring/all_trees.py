@@ -157,8 +157,6 @@ def _cut(
     """Yield the trees, each with its own numbers of nodes and edges.
 
     Args:
-        numbers, prompts: as of :func:`_trees_at_once`.
-        tails: their tails.
         first: True for each tail that begins a tree.
         new: True for each token that is a new node, and that is a new edge.
         before: number of the node before each token, -1 for the context.

@@ -42,12 +42,7 @@ _SHORT = ("can't allocate memory", "not enough memory", "out of memory", "ALLOC_
 
 
 class BatchLimits:
-    """Maximum tokens and logits per computation on a device.
-
-    Attributes:
-        tokens: padded tokens in a forward pass.
-        logits: logits held at once in the vocabulary projection.
-    """
+    """Maximum padded tokens in a forward pass on a device, and logits held at once in the vocabulary projection."""
 
     def __init__(self, device: torch.device, most: int | None = None, *, others: Sequence[torch.device] = ()) -> None:
         """Start with a guess for the device.
@@ -125,7 +120,6 @@ def compute_in_batches(
         items: items, those that take most memory first, so that a lack of memory shows at once.
         at_once: maximum batch size for the remaining items.
         compute: computes a batch; never returns None.
-        device: its device.
 
     Yields:
         each batch and its result; None for an item that does not fit into memory alone.
@@ -182,11 +176,7 @@ def _keys(prompt: TokenizedPrompt) -> Iterator[bytes]:
 
 
 class Prefixes:
-    """The most recently used prefixes.
-
-    Attributes:
-        taken: bytes of their keys, values and states.
-    """
+    """The most recently used prefixes, and the bytes of their keys, values and states."""
 
     def __init__(self, device: torch.device, most: int | None = None) -> None:
         """Start with an empty cache of at most this many bytes; None for a share of the device's memory."""

@@ -31,10 +31,8 @@ def last_states(model: PreTrainedModel, tokens: "Integers", cache: Any, **argume
     """Return the last hidden states of rows of tokens, shape (rows, tokens, hidden size).
 
     Args:
-        model: a causal language model.
         tokens: ids, shape (rows, tokens).
         cache: what precedes the tokens; the model adds them to it. None for nothing.
-        arguments: others of the model's body.
     """
     states: torch.Tensor = body_of(model)(
         input_ids=on_device(model, tokens), **cache_arguments(model, cache), **arguments

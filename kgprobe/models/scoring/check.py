@@ -74,7 +74,6 @@ class MethodChoice:
     """The chosen scoring method of a model.
 
     Attributes:
-        method: the method in use.
         projection: its vocabulary projection; None for ``plain``, which needs none.
         findings: the result of the check for each method that was tried, in order.
     """
@@ -97,7 +96,6 @@ def require_next_tokens(
 
     Args:
         leading: ids of the special tokens before every prompt.
-        name: name of the model in messages.
 
     Raises:
         KgprobeError: a later token changes the prediction of an earlier one; or texts, the leading tokens, the end
@@ -131,7 +129,6 @@ def _require_rows(
     Special tokens for pictures or padding are often beyond the last row, and no text gives them.
 
     Args:
-        leading, name: as of :func:`require_next_tokens`.
         inputs: number of the embeddings.
         rows: number of tokens with an embedding and a logit.
     """
@@ -158,7 +155,6 @@ def choose_method(model: "PreTrainedModel", methods: tuple[ScoringMethod, ...] =
     """Return the first of these methods that gives the same numbers as plain forward passes.
 
     Args:
-        model: a causal language model.
         methods: the candidates, fastest first.
 
     Raises:

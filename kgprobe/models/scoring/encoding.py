@@ -66,12 +66,7 @@ class TokenCache:
         self.before_cuts: frozenset[str] = frozenset() if backend is None else characters_before_cuts(backend)
 
     def encode(self, tokenizer: "PreTrainedTokenizerBase", texts: Iterable[str]) -> dict[str, Ids]:
-        """Return the token ids of valid Unicode texts, by text.
-
-        Args:
-            tokenizer: the encoder's; not held, so that it can be freed.
-            texts: any number, repetitions allowed.
-        """
+        """Return the token ids of valid Unicode texts, by text; the tokenizer is not held, so that it can be freed."""
         with self._lock:
             ids_by_text: dict[str, Ids] = {}
             missing: dict[str, None] = {}

@@ -95,7 +95,6 @@ def extend(
     """Return a longer prefix.
 
     Args:
-        model: a causal language model.
         method: the method that is to start from it; not ``rows`` or ``plain``.
         prefix: the prefix to extend, of the same method; not changed.
         tokens: the tokens after it, shape (tokens,).
@@ -115,14 +114,7 @@ def extend(
 def virtual_prefix(
     model: "PreTrainedModel", method: ScoringMethod, leading: Sequence[int], virtual: torch.Tensor
 ) -> AnyPrefix:
-    """Return a prefix of tokens, followed by virtual embeddings.
-
-    Args:
-        model: a causal language model whose body takes embeddings.
-        method: as of :func:`extend`.
-        leading: ids of the leading tokens.
-        virtual: the embeddings, shape (virtual tokens, hidden size).
-    """
+    """Return a prefix of tokens and virtual embeddings, shape (tokens, hidden size), for a body that takes them."""
     embeddings = embedded(model, leading, virtual)
     if method in OWN_CACHE:
         return own_prefix_of(model, embeddings)
@@ -163,7 +155,6 @@ def run_method(
     """Return the last hidden states of the forests' nodes.
 
     Args:
-        model: a causal language model.
         method: any but ``plain``.
         forests: at least one, all after the prefix.
         prefix: of this method; None if there is none, and in the method ``rows``.
@@ -203,7 +194,6 @@ def padded_tokens(forest: Forest, method: ScoringMethod, before: int) -> tuple[i
     """Return the size of a forest in a batch: its rows at most, and its tokens per row or their equivalent.
 
     Args:
-        forest: the forest, after a prefix.
         method: not ``plain``.
         before: number of tokens of the prefix.
     """
@@ -219,12 +209,7 @@ def padded_tokens(forest: Forest, method: ScoringMethod, before: int) -> tuple[i
 
 @dataclass(frozen=True, slots=True)
 class PackedRows:
-    """Forests as rows of one size, each forest a row.
-
-    Attributes:
-        tokens, depths, spans: as of :func:`packed_states`.
-        sources: as of :func:`run_method`.
-    """
+    """Forests as rows of one size, each forest a row; as of :func:`packed_states` and :func:`run_method`."""
 
     tokens: Integers
     depths: Integers
@@ -265,7 +250,6 @@ def packed_states(
     """Return the last hidden states of rows of tokens under explicit masks.
 
     Args:
-        model: a causal language model.
         tokens, depths: ids, and positions in running text; shape (rows, queries).
         spans: times of a walk through the row's trees: a token sees its ancestors and itself; shape (rows, queries).
         cache: keys and values of earlier tokens; None for none.

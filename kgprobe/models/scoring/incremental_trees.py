@@ -45,11 +45,7 @@ _FIRST_ROOM = 1024
 
 
 class KeptNodes:
-    """Token nodes at numbered places, each after its parent.
-
-    Attributes:
-        places: number of places in use; more than nodes, if equal nodes came in one batch.
-    """
+    """Token nodes at numbered places, each after its parent; more places than nodes if equal ones came in one batch."""
 
     def __init__(self) -> None:
         """Start with an empty cache."""
@@ -138,11 +134,7 @@ class KeptNodes:
 
 @dataclass(frozen=True, slots=True)
 class NewNodes:
-    """A tree with nodes that are not kept yet.
-
-    Attributes:
-        places: place of each node, -1 if it is not kept.
-    """
+    """A tree with nodes that are not kept yet, and the place of each node, -1 if it is not kept."""
 
     tree: TokenNodes
     places: Integers
@@ -244,7 +236,6 @@ class GrowingTrees:
         """Start with an empty cache.
 
         Args:
-            model, projection: the model and its projection, as checked.
             likely: the likely part of the vocabulary, for bounds; learned here if not learned yet. None for no bounds.
             limits: batch limits of the device.
             recompute: computes log-probabilities where memory is too short to keep nodes.

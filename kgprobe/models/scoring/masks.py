@@ -58,7 +58,6 @@ def empty_rows(rows: int, nodes: int, first: int = 0) -> Spans:
     """Return rows of padding, each of which sees itself alone: a softmax over nothing is not a number.
 
     Args:
-        rows, nodes: number of rows, and of nodes in a row.
         first: entry of the first node; no less than all exits of the real nodes of a row, unless the padding at a
             node's place is never seen.
     """
@@ -67,13 +66,7 @@ def empty_rows(rows: int, nodes: int, first: int = 0) -> Spans:
 
 
 def hidden(queries: Spans, keys: Spans, device: torch.device) -> torch.Tensor:
-    """Return True where a query does not see a key, because the key is no ancestor; shape (rows, queries, keys).
-
-    Args:
-        queries: spans of shape (rows, queries).
-        keys: spans of shape (rows, keys).
-        device: the device of the result.
-    """
+    """Return True where a query does not see a key, because the key is no ancestor; shape (rows, queries, keys)."""
     times = _on(queries.entries, device)[:, :, None]
     entries, exits = times, _on(queries.exits, device)
     if keys is not queries:

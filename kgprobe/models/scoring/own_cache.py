@@ -68,12 +68,7 @@ def own_prefix_of(model: "PreTrainedModel", embeddings: torch.Tensor) -> OwnPref
 
 @dataclass(frozen=True, slots=True)
 class RowBytes:
-    """Memory of one row of a model's own cache.
-
-    Attributes:
-        fixed: bytes of its states.
-        each: bytes of the keys and values of a token.
-    """
+    """Bytes of one row of a model's own cache: fixed ones of its states, and of each token's keys and values."""
 
     fixed: int
     each: int

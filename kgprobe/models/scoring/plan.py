@@ -71,8 +71,6 @@ def plan(
     """Return the trees as forests, after prefixes where that saves time.
 
     Args:
-        trees: trees of any prompts, in any order.
-        method: any but ``plain``.
         hidden_size: the model's; the larger, the smaller the share of attention in the cost.
         most: maximum tokens in a row of several trees.
         beginnings: for some prompts the number of leading tokens that later calls share. They become a prefix in any
@@ -218,8 +216,6 @@ def fill_rows(rows: Sequence[list[T]], sizes: Sequence[int], most: int) -> list[
     """Join rows to rows of similar size, even without common tokens: padding would cost more than their attention.
 
     Args:
-        rows: the items of each row.
-        sizes: tokens of each row.
         most: maximum tokens in a row; a longer row stays alone.
     """
     order = sorted(range(len(rows)), key=lambda row: -sizes[row])

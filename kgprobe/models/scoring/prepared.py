@@ -27,7 +27,6 @@ class PreparedBatch:
 
     Attributes:
         method: any but ``plain``.
-        forests: the forests.
         targets: the edges' tokens, one forest after the other, shape (edges,).
         packed: the forests' rows and the positions with edges; None for methods that arrange rows themselves.
     """
@@ -41,7 +40,6 @@ class PreparedBatch:
         """Return the last hidden states at the positions with edges, and for each edge its row of them.
 
         Args:
-            model: a causal language model.
             prefix: all forests are after it; None for none.
 
         Returns:

@@ -161,11 +161,7 @@ class VocabularyProjection:
 
 
 class LikelyPart:
-    """The likely part of the vocabulary at the requested positions, learned from the first of them.
-
-    Attributes:
-        part: the projection to it; None until it is learned.
-    """
+    """The likely part of the vocabulary at the requested positions; None until it is learned from the first of them."""
 
     def __init__(self, projection: VocabularyProjection) -> None:
         """Start with no positions seen."""

@@ -37,16 +37,11 @@ def next_token_ranks(
     its last position alone; in smaller batches where memory is short.
 
     Args:
-        model: a causal language model.
         contexts: token ids, at least one each.
-        tokens: for each context any number of token ids.
         batch_tokens: maximum tokens per forward pass; None for the limit of memory.
 
     Returns:
         for each context one rank per token, in 1 … size of the vocabulary.
-
-    Raises:
-        KgprobeError: the model's logits are not numbers, or one context does not fit into memory.
     """
     positions: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for number, context in enumerate(contexts):

@@ -70,15 +70,7 @@ class TokenizedPrompt:
 
 
 def leading_tokens(tokenizer: "PreTrainedTokenizerBase", bos: bool | None = None) -> tuple[int, ...]:
-    """Return the ids of the special tokens before every prompt.
-
-    Args:
-        tokenizer: the model's tokenizer.
-        bos: True to prepend BOS; None for the tokenizer's default.
-
-    Raises:
-        KgprobeError: BOS is requested and the tokenizer has none.
-    """
+    """Return the ids of the special tokens before every prompt: BOS if True, the tokenizer's default if None."""
     if bos is None:
         bare = tokenizer("a", add_special_tokens=False)["input_ids"]
         whole = tokenizer("a")["input_ids"]
@@ -209,9 +201,6 @@ def tokenize(
         leading: ids before every prompt, see :func:`leading_tokens`.
         end: id of the EOS token, to append it to every continuation.
         limit: maximum tokens that the model accepts; the last token of a continuation is only predicted.
-
-    Raises:
-        KgprobeError: the numbers of prompts and of lists of continuations differ.
     """
     if len(prompts) != len(continuations):
         raise KgprobeError(f"{len(prompts)} prompts with {len(continuations)} lists of continuations; pass one each.")
@@ -334,7 +323,6 @@ def chat_text(
     """Return messages in the tokenizer's template, with special tokens as text.
 
     Args:
-        tokenizer: one with a chat template.
         messages: roles, such as ``user``, with their texts.
         answering: True to begin the model's own turn after them.
         arguments: variables of the template.

@@ -183,7 +183,6 @@ def build_trees(number: int, prompt: TokenizedPrompt, max_branch_nodes: int) -> 
 
     Args:
         number: number of the prompt, kept in the trees.
-        prompt: its tokens.
         max_branch_nodes: approximate maximum of nodes beyond the context per tree.
     """
     # Sorted by their tokens, continuations that share a prefix fall into the same tree.
@@ -253,7 +252,6 @@ def growing_tree(
     """Return a tree of the edges that a search requests in a turn, with the ancestors of its nodes and the prompt.
 
     Args:
-        number: number of the prompt, kept in the tree.
         context: the prompt's tokens, at least one.
         known: all nodes of the search; the first one represents the prompt.
         nodes: nodes with requested edges.

@@ -458,7 +458,6 @@ def states_at(
     """Return the hidden states of some layers, at some places of a forward pass.
 
     Args:
-        model: a causal language model.
         layers: numbers in [0, layer count], ascending; the pass ends at the last of them.
         places: places in the flattened (rows × tokens), shape (places,), on the model's device.
         run: one pass through the model's layers; returns its last hidden states, shape (rows, tokens, size).

@@ -65,14 +65,8 @@ def check_engine(
     Cost: some twenty requests, and one for each 128 tokens of the vocabulary, of a few tokens.
 
     Args:
-        engine: the engine.
-        name: spec of the model, for messages.
         texts: token ids of two test texts, with the special tokens before them.
-        prefix_caching: the option ``enable_prefix_caching``.
         expected: values of plain passes to compare with.
-
-    Raises:
-        KgprobeError: a test fails; the message names it and the remedy.
     """
     longest = max(map(len, texts))
     if engine.facts.max_model_len <= longest:

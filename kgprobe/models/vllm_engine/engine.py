@@ -29,10 +29,7 @@ class VllmRequest:
         tokens: ids of the prompt's tokens, at least one.
         targets: ids of at most ``MAX_TARGETS`` tokens whose log-probabilities after the prompt are requested.
         max_tokens: number of generated tokens, at least 1.
-        temperature: sampling temperature; 0 is greedy.
-        top_p: probability mass of the sampled tokens.
         seed: seed of sampling; None for the engine's own.
-        stop_tokens: ids of the tokens that end the generation.
         bias: ids with values added to their logits.
     """
 
@@ -65,10 +62,7 @@ class EngineFacts:
 
     Attributes:
         max_model_len: maximum tokens of a prompt and its answer.
-        vocabulary: number of token ids.
         dtype: precision of the computation: ``float32``, ``bfloat16``, ``float16``.
-        architecture: class of the model.
-        version: version of vLLM.
     """
 
     max_model_len: int
@@ -112,18 +106,10 @@ class EngineSource:
 
 
 class SingleEngine:
-    """A ``vllm.LLM``, on one GPU or on several that share the weights.
-
-    Attributes:
-        facts: see :class:`EngineFacts`.
-    """
+    """A ``vllm.LLM``, on one GPU or on several that share the weights."""
 
     def __init__(self, source: EngineSource) -> None:
-        """Load the model.
-
-        Raises:
-            KgprobeError: vLLM is not installed or too old, or cannot load the model.
-        """
+        """Load the model."""
         vllm = import_vllm(source.name)
         self._sampling = vllm.SamplingParams
         with _loading(source.name):
@@ -150,11 +136,7 @@ class SingleEngine:
         )
 
     def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
-        """Return the answer to each prompt, in their order.
-
-        Raises:
-            KgprobeError: vLLM refuses a prompt, or stops.
-        """
+        """Return the answer to each prompt, in their order."""
         if not prompts:
             return []
         try:

@@ -50,11 +50,7 @@ class VllmGenerator:
         return describe_generator(self._scorer, self._end_tokens)
 
     def check_thinking(self, thinking: Thinking) -> dict[str, object]:
-        """Return how the chat template is set to a mode of thinking; none but ``off`` is possible.
-
-        Raises:
-            ArgumentError: thinking is to be on, or the template cannot switch it off.
-        """
+        """Return how the chat template is set to ``off``; raise ArgumentError for other modes, or if it cannot be."""
         if thinking.is_on:
             raise ArgumentError(
                 "thinking",
@@ -69,9 +65,6 @@ class VllmGenerator:
         """Return an answer to each request, or the reason for having none, see :meth:`.Generator.answer`.
 
         Equal requests are answered once.
-
-        Raises:
-            KgprobeError: ``max_tokens`` of a request is not positive, or the engine stops.
         """
         copies = Counter(map(Request.normalized, requests))
         for request in copies:

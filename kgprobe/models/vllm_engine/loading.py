@@ -39,12 +39,8 @@ def load_vllm_scorer(
     """Return the tested scorer of a model in vLLM.
 
     Args:
-        spec: the model's spec.
-        options: its options.
-        place: folder or repository.
         identity: commit, or digest of the folder; None if unknown.
         revision: revision of the repository to load; None for a folder.
-        tokenizer: its tokenizer.
         open_plain: loads the same model in transformers, for ``plain_check``.
         dtype: precision of the weights; None for that of the files.
         batch_tokens: maximum tokens per forward pass; None for vLLM's default.
@@ -52,7 +48,6 @@ def load_vllm_scorer(
 
     Raises:
         ArgumentError: ``batch_tokens`` and the option ``max_num_batched_tokens`` are both given.
-        KgprobeError: vLLM is missing, cannot load the model, or fails a test.
     """
     import_vllm(spec)
     if batch_tokens is not None:

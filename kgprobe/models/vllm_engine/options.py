@@ -50,11 +50,7 @@ class EngineOptions:
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """A model of vLLM.
-
-    Attributes:
-        name: repository of the hub, or a folder's path.
-    """
+    """A model of vLLM, by its repository of the hub or its folder's path."""
 
     name: str
     options: EngineOptions
@@ -65,10 +61,6 @@ def parse_spec(spec: str) -> EngineSpec:
 
     >>> parse_spec("vllm:Qwen/Qwen3-0.6B,tensor_parallel_size=2,quantization=fp8").options.engine_arguments()
     {'tensor_parallel_size': 2, 'pipeline_parallel_size': 1, 'quantization': 'fp8'}
-
-    Raises:
-        UnknownNameError: the spec has no name.
-        ArgumentError: an option is unknown, given twice, or has an invalid value.
     """
     name, *assignments = spec.removeprefix(PREFIX).split(",")
     if not name:

@@ -24,18 +24,10 @@ _PATIENCE = 30.0
 
 
 class ReplicatedEngine:
-    """Engines in processes, see :class:`.engine.VllmEngine`; all are ended with this process.
-
-    Attributes:
-        facts: those of the first engine.
-    """
+    """Engines in processes, see :class:`.engine.VllmEngine`; all are ended with this process."""
 
     def __init__(self, source: EngineSource) -> None:
-        """Load the model into each engine, all at the same time.
-
-        Raises:
-            KgprobeError: there are too few GPUs, or an engine cannot load the model.
-        """
+        """Load the model into each engine, all at the same time."""
         self._name = source.name
         # Children of a process with CUDA must not be forked.
         context = multiprocessing.get_context("spawn")
@@ -55,11 +47,7 @@ class ReplicatedEngine:
             raise
 
     def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
-        """Return the answer to each prompt, in their order.
-
-        Raises:
-            KgprobeError: an engine stops, or refuses a prompt. The engines are ended then.
-        """
+        """Return the answer to each prompt, in their order; end all engines when one fails."""
         count = len(self._connections)
         bounds = [len(prompts) * number // count for number in range(count + 1)] if count else []
         parts = [list(prompts[first:end]) for first, end in pairwise(bounds)]

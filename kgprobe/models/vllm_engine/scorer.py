@@ -42,9 +42,7 @@ class VllmScorer(TextScorer):
 
     Attributes:
         engine: the engine, which also generates.
-        source: how it was loaded.
         revision: commit, or digest of the folder; None if unknown.
-        check: results of the tests of the engine.
     """
 
     def __init__(
@@ -60,14 +58,9 @@ class VllmScorer(TextScorer):
         """Test a loaded engine.
 
         Args:
-            engine: the engine.
             tokenizer: tokenizer of the model; special tokens, truncation and padding are switched off in it.
-            source, revision: see the attributes.
             bos: True to prepend BOS to every prompt; None for the tokenizer's default.
             expected: values of plain passes of the same weights, to compare with.
-
-        Raises:
-            KgprobeError: BOS is requested and the tokenizer has none, or the engine fails a test.
         """
         self.name = source.name
         self.engine = engine
@@ -126,11 +119,7 @@ class VllmScorer(TextScorer):
         progress: Callable[[int], None] | None = None,
         beginnings: Mapping[int, int] | None = None,  # noqa: ARG002 the engine finds common beginnings by itself
     ) -> list[ScoredContinuations]:
-        """Score token ids, see :meth:`.TextScorer.score_tokenized`.
-
-        Raises:
-            KgprobeError: the engine stops, or its values are invalid.
-        """
+        """Score token ids, see :meth:`.TextScorer.score_tokenized`."""
         scores = [np.full(len(prompt.tails), np.nan) for prompt in tokenized]
         members: list[list[int]] = []
         trees: list[Tree] = []

@@ -57,11 +57,7 @@ class Exploration:
     """
 
     def __init__(self, context: Sequence[int], tries: Sequence[LabelTrie], limit: int | None = None) -> None:
-        """Start at the prompt.
-
-        Args:
-            limit: maximum tokens of the model; entities with a longer name are refused.
-        """
+        """Start at the prompt; entities with a name of more tokens than the model's ``limit`` are refused."""
         self.tries = tries
         self.log_probability: Floats = np.zeros(1)
         self.open = np.ones(1, dtype=bool)

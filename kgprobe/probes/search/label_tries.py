@@ -102,11 +102,7 @@ class LabelTrie:
     """
 
     def __init__(self, path: Path) -> None:
-        """Map a file into memory.
-
-        Raises:
-            OSError, ValueError: The file is missing, damaged or of another version.
-        """
+        """Map a file into memory; raise OSError or ValueError if it is missing, damaged or of another version."""
         try:
             header = _read_header(path)
         except msgspec.DecodeError as error:
@@ -255,7 +251,6 @@ def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> t
 
     Args:
         tokenizer: the model's tokenizer; its special tokens, truncation and padding are switched off.
-        names: non-empty texts.
 
     Returns:
         The concatenated tokens of all names; the number of tokens of each name, shape (names,); and the number of names
@@ -496,9 +491,6 @@ class LabelTries:
         """Return the trie of these entities' names in the form that fills the template's blank; see :meth:`refresh`.
 
         Cost: none if open; some milliseconds if cached; building it reads and tokenizes all names.
-
-        Raises:
-            KgprobeError: The trie cannot be written.
         """
         forms = tuple(object_continuations(template, _TYPICAL))
         trie = self._open.get((names, forms))

@@ -21,11 +21,7 @@ Names = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """A cloze sentence and its candidate entities.
-
-    Attributes:
-        names: label and aliases of each entity; names of white space alone are ignored.
-    """
+    """A cloze sentence and its candidate entities, by label and aliases; names of white space alone are ignored."""
 
     cloze: Cloze
     names: Sequence[Names]
