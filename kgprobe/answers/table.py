@@ -329,6 +329,8 @@ def _row(line: TrailLine[Any], own: Sequence[str]) -> tuple[Any, ...]:
             alternatives = (list(names), text, former)
             values = {f"{_MEASURE}{name}": value for name, value in evidence.values.items()}
             values |= {f"{_COUNT}{name}": count for name, count in evidence.counts.items()}
+            if values.keys() != set(own):
+                raise ValueError(f"{type(evidence).__name__}: names of values and counts differ between answers")
     origin = line.subject, line.fact, line.relation, _VERDICTS.index(line.verdict.value), line.reason, line.prompt
     draw = line.round, line.inclusion, line.smallest
     return (*origin, *draw, *question, *alternatives, *map(values.get, own))

@@ -137,7 +137,7 @@ class Evidence(msgspec.Struct, frozen=True, tag_field="probe"):
 
     @property
     def values(self) -> Mapping[str, float]:
-        """Further measures, by name in snake_case. Models are also compared by their means over facts."""
+        """Further measures, by name in snake_case, the same for each answer. Models are compared by their means too."""
         return {}
 
     @property

@@ -88,7 +88,7 @@ def test_facts_known_one_way_are_listed_by_relation(tmp_path: Path) -> None:
         "reversed": True,
         "reversed_of": "{}",
         "graph": "{2}",
-        "described": {"model": "base", "clozes": {"r0": ["x"]}},
+        "described": {"model": "base", "distractors": 2, "clozes": {"r0": ["x"]}},
     }
     store_measurement(tmp_path / "back", back, relations=relations, **of)
     several = [kgprobe.open(tmp_path / name) for name in ("ahead", "back")]
