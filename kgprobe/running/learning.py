@@ -55,7 +55,6 @@ class AskedRound:
     Attributes:
         positions: of its facts, all different; -1 for a fact that the graph no longer has as it was asked, which is
             ignored.
-        verdicts: of its facts.
         chances: inclusion probability of each; NaN where unknown.
         smallest: the smallest inclusion probability of any fact that the round could have drawn; NaN where unknown.
     """
@@ -256,11 +255,7 @@ def open_learning(graph: Graph, run: Row, facts: AskableFacts, frame: AskableFac
 
 
 def replay(learning: Learning, run: Row, frame: AskableFacts | None = None) -> None:
-    """Add the counted rounds of a run that the learning lacks; a killed program can have left others in the file.
-
-    Args:
-        frame: as in :func:`open_learning`.
-    """
+    """Add the counted rounds of a run that the learning lacks; a killed program can have left others in the file."""
     answers, counted, start = run_folder(run) / FILE, counted_answers(run), learning.outcomes
     if start == counted:
         return

@@ -345,9 +345,6 @@ class BatchClient:
 
         Args:
             instead: called after a fault; returns the result if the action was successful after all.
-
-        Raises:
-            _RefusedError: The server declines the request.
         """
         failed = 0
         while True:

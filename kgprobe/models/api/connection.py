@@ -129,7 +129,6 @@ class Fault:
     Attributes:
         reason: a clause.
         wait: seconds that the server asks to wait, or 0.
-        limited: True if the server limits the rate of requests.
         reached: True if the request may have reached the server, and be charged.
     """
 
@@ -146,8 +145,6 @@ class Declined:
     Attributes:
         reason: a clause with the server's message.
         fatal: True if the server declines all requests.
-        parameter: declined parameter, if that is the reason.
-        about_key: True if the key may be wrong.
         missing: True if the path or the method does not exist.
     """
 
@@ -175,9 +172,7 @@ class Form(Generic[FormRequestT]):
     Attributes:
         path: path relative to the server's address, or a URL on the same server.
         dispensable: True if servers can lack the path; then the requests stay unanswered, without an error.
-        may_be_empty: True if an answer without text is valid.
         needs: a sentence on the requirements for the server, or empty.
-        in_batches: True if batch APIs take such requests.
     """
 
     path: str

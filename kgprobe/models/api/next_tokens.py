@@ -77,7 +77,6 @@ class Reply(msgspec.Struct, frozen=True):
     Attributes:
         values: natural log-probability of each target; None if the server did not return it.
         drawn: id of the generated token, or its text if the server returns no ids; None if unknown.
-        prompt_tokens: number of tokens of the prompt, by the server; None if unknown.
         version: the server's names of its model and of its version; empty if it gives none.
     """
 
@@ -95,7 +94,6 @@ class ServerMethod:
         at_root: True if the path is not below ``/v1``.
         follow: True if targets follow each other.
         partial: True if the values of some of several targets can be missing.
-        as_text: True if the prompt is sent as text.
     """
 
     name: str

@@ -114,7 +114,6 @@ def beam_search(
     Args:
         beams: number of beams, and of returned continuations; 1 is greedy search.
         new_tokens: maximum tokens of a continuation, EOS included.
-        progress: called now and then with the number of prompts done since the last call.
 
     Returns:
         for each prompt ``beams`` continuations, of different tokens, but possibly of equal text; or why the model
@@ -229,8 +228,6 @@ def generate_tokens(
 
     Args:
         end_tokens: ids of the tokens that end a row; the first one pads.
-        stopping_criteria, logits_processor: as of transformers.
-        settings: other settings of its ``GenerationConfig``.
     """
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 

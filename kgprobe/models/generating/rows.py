@@ -28,13 +28,11 @@ class AnswerRow:
     """A row of a batch.
 
     Attributes:
-        context: token ids before it.
         max_tokens: maximum tokens of the answer; with ``limit`` None, of thought and answer together.
         is_over: returns True if the last of the new tokens ends the answer.
         form: the form of the model's thoughts; None for a row without thoughts.
         limit: maximum tokens of the thought; None for none of its own.
         start: number of tokens before the answer.
-        over: True if nothing follows.
         ended: True if it is over by itself, not by its length.
         cut: True if the thought was ended at its limit.
     """

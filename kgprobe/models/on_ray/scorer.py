@@ -29,9 +29,6 @@ _searches = count()
 def load_on_workers(workers: Workers, spec: str, **options: Any) -> "WorkerScorer":
     """Return the scorer of that name on workers.
 
-    Args:
-        options: as of :func:`~kgprobe.models.spec.load_scoring_model`.
-
     Cost: one worker loads the model now, the others when their first texts come.
     """
     plan = ModelPlan(spec, tuple(sorted(options.items())))

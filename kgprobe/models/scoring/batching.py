@@ -118,7 +118,6 @@ def compute_in_batches(
 
     Args:
         items: items, those that take most memory first, so that a lack of memory shows at once.
-        at_once: maximum batch size for the remaining items.
         compute: computes a batch; never returns None.
 
     Yields:

@@ -94,9 +94,6 @@ def require_next_tokens(
 
     Cost: a forward pass over 48 tokens.
 
-    Args:
-        leading: ids of the special tokens before every prompt.
-
     Raises:
         KgprobeError: a later token changes the prediction of an earlier one; or texts, the leading tokens, the end
             token or the chat template use tokens beyond the embeddings or the output layer.

@@ -98,7 +98,6 @@ def extend(
         method: the method that is to start from it; not ``rows`` or ``plain``.
         prefix: the prefix to extend, of the same method; not changed.
         tokens: the tokens after it, shape (tokens,).
-        at_once: maximum tokens per forward pass.
     """
     if method in OWN_CACHE:
         return extend_own(model, None if prefix is None else _own(prefix), tokens, at_once)

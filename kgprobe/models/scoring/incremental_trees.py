@@ -237,7 +237,6 @@ class GrowingTrees:
 
         Args:
             likely: the likely part of the vocabulary, for bounds; learned here if not learned yet. None for no bounds.
-            limits: batch limits of the device.
             recompute: computes log-probabilities where memory is too short to keep nodes.
             most: maximum number of bytes to keep; None for a share of the device's memory.
         """

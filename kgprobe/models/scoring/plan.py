@@ -31,10 +31,8 @@ class PrefixGroup:
 
     Attributes:
         tokens: the prefix's tokens beyond the prefix of the surrounding group; none for the outermost group.
-        length: length of the whole prefix.
         kept: True if later calls need the prefix again.
         forests: the forests directly after it, the largest first.
-        groups: groups with longer prefixes.
     """
 
     tokens: Integers

@@ -61,9 +61,7 @@ def score_passages(
     """Score the sentences of questions; those of one question share their prefixes.
 
     Args:
-        leading: ids of the special tokens before each sentence.
         from_span: True to score from the span's first token on; False for the whole sentence.
-        progress: called now and then with the number of sentences done since the last call.
 
     Raises:
         KgprobeError: the model's probabilities are not numbers, one sentence does not fit in memory, or the tokenizer

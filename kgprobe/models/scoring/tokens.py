@@ -197,8 +197,6 @@ def tokenize(
         tokenizer: the model's tokenizer; its truncation and padding are switched off.
         prompts: any text, also empty unless ``leading`` is.
         continuations: for each prompt, any number of non-empty texts.
-        separator: text between prompt and continuation.
-        leading: ids before every prompt, see :func:`leading_tokens`.
         end: id of the EOS token, to append it to every continuation.
         limit: maximum tokens that the model accepts; the last token of a continuation is only predicted.
     """
@@ -325,7 +323,6 @@ def chat_text(
     Args:
         messages: roles, such as ``user``, with their texts.
         answering: True to begin the model's own turn after them.
-        arguments: variables of the template.
 
     Raises:
         KgprobeError: the template refuses the messages, is damaged, or does what Jinja's sandbox forbids.

@@ -182,7 +182,6 @@ def build_trees(number: int, prompt: TokenizedPrompt, max_branch_nodes: int) -> 
     """Yield a prompt's continuations as one tree, or as several of similar size where one would be too large.
 
     Args:
-        number: number of the prompt, kept in the trees.
         max_branch_nodes: approximate maximum of nodes beyond the context per tree.
     """
     # Sorted by their tokens, continuations that share a prefix fall into the same tree.
@@ -254,7 +253,6 @@ def growing_tree(
     Args:
         context: the prompt's tokens, at least one.
         known: all nodes of the search; the first one represents the prompt.
-        nodes: nodes with requested edges.
         sources, targets: node and predicted token of each edge, shape (edges,).
     """
     layers = [nodes]

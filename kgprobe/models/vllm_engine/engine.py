@@ -28,9 +28,7 @@ class VllmRequest:
     Attributes:
         tokens: ids of the prompt's tokens, at least one.
         targets: ids of at most ``MAX_TARGETS`` tokens whose log-probabilities after the prompt are requested.
-        max_tokens: number of generated tokens, at least 1.
         seed: seed of sampling; None for the engine's own.
-        bias: ids with values added to their logits.
     """
 
     tokens: tuple[int, ...]
@@ -92,8 +90,6 @@ class EngineSource:
     """All that is needed to load an engine, in any process.
 
     Attributes:
-        name: spec of the model, for messages.
-        place: folder or repository.
         revision: commit of the repository; None for a folder.
         dtype: precision of the weights; None for that of the files.
     """

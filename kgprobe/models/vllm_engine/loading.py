@@ -44,7 +44,6 @@ def load_vllm_scorer(
         open_plain: loads the same model in transformers, for ``plain_check``.
         dtype: precision of the weights; None for that of the files.
         batch_tokens: maximum tokens per forward pass; None for vLLM's default.
-        bos: True to prepend BOS to every prompt; None for the tokenizer's default.
 
     Raises:
         ArgumentError: ``batch_tokens`` and the option ``max_num_batched_tokens`` are both given.

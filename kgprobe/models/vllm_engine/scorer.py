@@ -59,7 +59,6 @@ class VllmScorer(TextScorer):
 
         Args:
             tokenizer: tokenizer of the model; special tokens, truncation and padding are switched off in it.
-            bos: True to prepend BOS to every prompt; None for the tokenizer's default.
             expected: values of plain passes of the same weights, to compare with.
         """
         self.name = source.name
