@@ -2,7 +2,8 @@
 
 Section 3 of the distractor paper; docs/methods/distractors.md. A strategy retrieves distractors
 (:mod:`kgprobe.probes.search.strategies`), each candidate's plausibility is summed over its names
-(:mod:`kgprobe.probes.search.plausibility`), and Min@n (:mod:`.measure`) decides if the right object ranks first.
+(:mod:`kgprobe.probes.search.plausibility`), and Min@n (:func:`.evidence.min_at_n`) decides if the right object
+ranks first.
 """
 
 from collections.abc import Mapping, Sequence

@@ -182,7 +182,7 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
 
 
 def plausibility_table(values: list[Floats], count: int) -> tuple[Floats, Floats]:
-    """Return the arguments of :mod:`.measure` for sentences: the object's plausibilities, and the rivals'.
+    """Return the arguments of :func:`min_at_n` for sentences: the object's plausibilities, and the rivals'.
 
     Values have the object's plausibility first. The results have the shapes (sentences,) and (sentences, count), with
     NaN where a sentence has fewer rivals.
