@@ -1,7 +1,7 @@
 """Effects of a fine-tune by role of the facts: gain of taught facts, and one verdict for each ring of controls.
 
-docs/methods/comparison.md. A ring's loss, bounds and verdict are those of :mod:`.forgetting`; the confidence of the
-bounds is Holm's, over all rings.
+docs/methods/comparison.md. A ring's loss, bounds and verdict are those of
+:mod:`kgprobe.results.forgetting`; the confidence of the bounds is Holm's, over all rings.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Measurements: ask each fact of a list once, store the answers, and resume with the same call.
 
 The folder of a measurement contains its settings (``config.json``) and its answers in the order of the facts
-(``outcomes.jsonl``, :mod:`.store`). Unanswered questions are asked again after all new ones.
+(``outcomes.jsonl``, :mod:`kgprobe.answers.store`). Unanswered questions are asked again after all new ones.
 """
 
 import itertools

@@ -214,7 +214,7 @@ class SemanticDistractors:
 
         Entities without a shared feature come last, in random order; nothing else is random.
 
-        Cost: a search for each object (:meth:`.nearest.Search.nearest`), a look-up in the graph for each distractor.
+        Cost: a search for each object (:meth:`.Search.nearest`), a look-up in the graph for each distractor.
         """
         rankings = list(map(self._begin, range(len(ruled)), ruled))
         pending = [ranking for ranking in rankings if not ranking.complete]

@@ -1,7 +1,7 @@
 """Probe that compares the object with other objects of the relation, after few-shot examples.
 
 Section 2 of the latent-knowledge paper; docs/methods/examples.md. The choices are hard negatives
-(:mod:`kgprobe.sampling.question_negatives`), drawn by the seed; :mod:`.prompt_writer` writes the prompts.
+(:mod:`kgprobe.sampling.question_negatives`), drawn by the seed; :mod:`.prompts` writes the prompts.
 """
 
 from collections.abc import Sequence

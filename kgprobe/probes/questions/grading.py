@@ -147,7 +147,7 @@ def verify(
     Args:
         grader: grader of wh-questions; None to decide by names.
         known: names of the graph, to prefer the longest name in an answer; None for the questions' names alone.
-        credit: the credit of wh-questions that is the verdict, an entry of :data:`~kgprobe.probes.questions.CREDITS`.
+        credit: the credit of wh-questions that is the verdict, an entry of :data:`.options.CREDITS`.
             With a grader, the other credit can be open (None); see :func:`with_both_credits`.
         tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
 

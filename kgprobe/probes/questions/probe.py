@@ -88,7 +88,7 @@ class QuestionProbe:
 
         Args:
             grader: reads answers to wh-questions; None to decide by names.
-            credit: right answers to wh-questions, an entry of :data:`~kgprobe.probes.questions.CREDITS`: ``own``, the
+            credit: right answers to wh-questions, an entry of :data:`.options.CREDITS`: ``own``, the
                 fact's own object; ``any``, any right object.
             follow_ups: maximum number of follow-up questions after a mistake.
             answer_tokens: maximum tokens of an answer and of a grader's reply, plus 16 for each further right name. An
