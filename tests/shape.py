@@ -103,7 +103,7 @@ def figures() -> dict[str, float]:
         "modules with one importer": len(list(once_imported())),
         "record types": sum(len(module.records) for module in modules()),
         "records built at one place": len(list(once_built())),
-        "functions per 1,000 lines": round(1000 * len(lengths) / lines, 1),
+        "functions": len(lengths),
         "short functions called once": len(list(once_called())),
         "lines of a function, 99th percentile": lengths[len(lengths) * 99 // 100],
     }

@@ -23,7 +23,6 @@ class WayAnswers:
         guessed: mean chance level by column, over the facts with a known one; None if there are none.
         rounds: the answered facts of each measurement, in the order of asking; see
             :meth:`~kgprobe.answers.table.Answers.by_fact`.
-        fact_count: number of asked facts.
     """
 
     way: Way

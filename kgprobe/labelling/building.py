@@ -22,11 +22,7 @@ _AT_ONCE = 50_000
 
 
 class AnswersByFact:
-    """The answers of all ways, by fact.
-
-    Attributes:
-        answers: by way, in the order of asking.
-    """
+    """The answers of all ways, in the order of asking, by fact."""
 
     def __init__(self, answers: Sequence[WayAnswers]) -> None:
         self.answers = {of_way.way.name: of_way for of_way in answers}
@@ -90,9 +86,6 @@ def labelled_rows(
     """Yield the row of each fact, in order.
 
     Cost: some microseconds for each fact. Memory: 50,000 facts.
-
-    Args:
-        facts: the table's facts, with which the predictions were made.
     """
     for start in range(0, len(facts), _AT_ONCE):
         positions = np.arange(start, min(start + _AT_ONCE, len(facts)))

@@ -48,9 +48,8 @@ def slick_class(greedy: Counts, sampled: Counts) -> str | None:
     >>> slick_class(Counts(10, 10), Counts(31, 160)), slick_class(Counts(0, 10), Counts(2, 160))
     ('highly known', 'weakly known')
 
-    Args:
-        greedy: greedy answers, one for each prompt with its own few-shot examples.
-        sampled: answers at a temperature above 0, over the same prompts.
+    Greedy answers are one for each prompt with its own few-shot examples; sampled ones are at a temperature above 0,
+    over the same prompts.
     """
     return class_of_answers(greedy.right, greedy.answers, sampled.right, sampled.answers)
 
@@ -64,10 +63,8 @@ def profile_class(recognised: Counts, recalled: Counts, thinking: Counts = NO_AN
     A recalled fact is encoded, whatever its recognition. Without answers with thinking, a fact that is recalled by
     thinking only is among those that are not recalled.
 
-    Args:
-        recognised: answers that choose between the object and distractors; ``chance`` is one over the choices.
-        recalled: answers to direct questions, without thinking.
-        thinking: the same with thinking.
+    ``recognised`` answers choose between the object and distractors, with a ``chance`` of one over the choices; the
+    others are to direct questions.
     """
     if not recalled.decides:
         return None

@@ -37,11 +37,7 @@ class _Settings(msgspec.Struct):
 
 
 def read_label_config(folder: Path) -> tuple[dict[str, Any], Written | None]:
-    """Return the settings of a label table, and the table as it was written; None for another program's.
-
-    Raises:
-        KgprobeError: the folder has none, or they are damaged.
-    """
+    """Return the settings of a label table, and the table as it was written; None for another program's."""
     config = read_config(folder, LABEL_TABLE)
     try:
         settings = msgspec.convert(config, _Settings)

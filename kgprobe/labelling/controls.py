@@ -46,10 +46,8 @@ class RingBalance(ResultRow):
 
     Attributes:
         candidates: number of facts from which it is drawn; of larger rings, a random sample.
-        facts: number of drawn facts.
         matched: True if its distribution of popularity is that of the other matched rings.
         popularity: mean of log(1 + degree) or log(1 + popularity), summed over both ends; None without facts.
-        example: one of the facts; None without any.
     """
 
     role: Annotated[str, Heading("ring")]
@@ -64,11 +62,7 @@ class RingBalance(ResultRow):
 class ControlSample(Result):
     """Control facts in rings around taught facts; one row for each ring, from near to far.
 
-    Attributes:
-        rings: the rings with their balance.
-        taught, held_out: numbers of facts.
-        ranges: number of ranges of popularity in which rings are matched; 0 if no rings are.
-        roles: all facts with their roles: taught, held out, and drawn.
+    ``ranges`` is the number of ranges of popularity in which rings are matched; 0 if no rings are.
     """
 
     rings: Annotated[Sequence[RingBalance], Listing("Control facts, by ring (popularity: mean of logarithms)")]
@@ -87,9 +81,6 @@ class ControlSample(Result):
         """Write the roles, one JSON object per line, and return the path.
 
         `kgprobe probe --facts` asks these facts; `kgprobe check --roles` reports them by role.
-
-        Raises:
-            KgprobeError: the file cannot be written.
         """
         write_roles(Path(path), self.roles)
         return Path(path)

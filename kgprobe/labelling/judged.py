@@ -25,15 +25,7 @@ _SMALLEST = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class JudgedFacts:
-    """The facts of a judged graph, in the order of the columns.
-
-    Attributes:
-        folder: of the judged graph.
-        relations: ids of its relations.
-        as_of: date of its facts.
-        answers_of: spec of the model whose answers the judge predicts.
-        digest: of the judge.
-    """
+    """The facts of a judged graph, in the order of the columns; the judge predicts the answers of ``answers_of``."""
 
     folder: Path
     relations: tuple[str, ...]
@@ -43,15 +35,7 @@ class JudgedFacts:
 
     @classmethod
     def open(cls, folder: Path, state: str) -> "JudgedFacts":
-        """Open a judged graph.
-
-        Args:
-            state: of the graph, see :func:`kgprobe.graph.state.graph_state`.
-
-        Raises:
-            ArgumentError: facts are not yet judged, or the graph has changed since.
-            KgprobeError: the folder has no judged graph.
-        """
+        """Open a judged graph; ArgumentError if facts are not yet judged, or the graph's state has changed since."""
         config = read_judged_graph(folder)
         if config.graph != state:
             changes = state_difference(config.graph, state)

@@ -28,12 +28,7 @@ from kgprobe.stats.proportions import share
 
 @dataclass(frozen=True, slots=True)
 class Transition(ResultRow):
-    """Facts of one class in the first table and one in the second.
-
-    Attributes:
-        facts: their number.
-        share: of the facts in the first class.
-    """
+    """Facts of one class in the first table and one in the second, with their share of the first class."""
 
     before: Annotated[str, Heading("{one}")]
     after: Annotated[str, Heading("{other}")]
@@ -63,7 +58,6 @@ class LabelComparison(StoredResult):
     """Two label tables over the asked facts that have a class in both; one row for each pair of classes.
 
     Attributes:
-        one, other: names of the tables.
         transitions: pairs of classes with a fact, in the order of the classes.
         moved: facts whose class differs, in the order of the first table.
     """
@@ -106,9 +100,7 @@ def compare_tables(one: LabelTable, other: LabelTable, scheme: str, *, shared: b
 
     Cost: one pass over each. Memory: the asked facts of both.
 
-    Raises:
-        ArgumentError: no such scheme, or the states of the graph differ.
-        KgprobeError: no asked fact has a class in both.
+    ArgumentError: no such scheme, or the states of the graph differ. KgprobeError: no asked fact has a class in both.
     """
     check_choice("scheme", scheme, SCHEMES)
     states = {state: None for table in (one, other) if (state := table.config.get("graph"))}

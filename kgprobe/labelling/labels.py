@@ -41,10 +41,8 @@ class ClassShare(ResultRow):
 
     Attributes:
         scheme: ``profile``, ``slick`` or ``belief``.
-        facts: number of asked facts in the class.
         share: share of them among the asked facts that have a class.
         guessed: expected share for a guesser; None if unknown.
-        predicted: number of facts in the class that were not asked.
     """
 
     scheme: str
@@ -60,9 +58,7 @@ class RelationClasses(ResultRow):
     """The asked facts of a relation.
 
     Attributes:
-        facts: number of its asked facts.
         known: their mean probability.
-        classes: number of facts by class, of all schemes.
         predicted, predicted_known: number and mean probability of its other facts; None without any.
     """
 
@@ -91,11 +87,9 @@ class Labels(Result):
 
     Attributes:
         table: the table, whose ``rows`` and ``to_frame`` have the facts.
-        asked_facts, predicted_facts: number of facts with and without answers.
         known, predicted_known: their mean probability; None without any.
         classes: by scheme, in their order; schemes without a fact are left out.
         relations: by decreasing number of asked facts.
-        statistics: accuracy in each way, classes of a guesser, calibration.
     """
 
     table: Annotated[LabelTable, INTERNAL]
@@ -174,11 +168,7 @@ class Labels(Result):
         return "\n".join([*lines, f"Labels: {self.folder}"])
 
     def page(self) -> Path:
-        """Write a page next to the table, and return its path.
-
-        Raises:
-            KgprobeError: it cannot be written.
-        """
+        """Write a page next to the table, and return its path."""
         from kgprobe.results.rendering.page import settings_section, table_section, write_page
 
         sections = []
@@ -196,11 +186,7 @@ class Labels(Result):
         return f", {self.predicted_facts:,} predicted ones (mean probability {self.predicted_known:.0%})"
 
     def write_csv(self, path: Path) -> None:
-        """Write the rows of all facts as CSV. Cost: a pass over the table. Memory: one part of it.
-
-        Raises:
-            KgprobeError: the file cannot be written.
-        """
+        """Write the rows of all facts as CSV. Cost: a pass over the table. Memory: one part of it."""
         with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="") as file:
             header = True
             with pq.ParquetFile(self.folder / FACTS) as facts:

@@ -31,7 +31,6 @@ class MatchedRings:
     """Facts drawn from rings.
 
     Attributes:
-        drawn: facts of each ring, in the order of the candidates.
         ranges: number of ranges of popularity; 0 if no two rings are matched.
         unmatched: rings with candidates that are not matched.
     """
@@ -51,8 +50,7 @@ def match_rings(candidates: Mapping[str, Sequence[ControlCandidate]], limit: int
 
     Cost: sorting the candidates of at most 57 selections of rings, once for each number of ranges.
 
-    Args:
-        candidates: by ring, each in random order.
+    The candidates of a ring are in random order.
     """
     rings = {
         ring: np.array([candidate.popularity for candidate in own], np.float64)

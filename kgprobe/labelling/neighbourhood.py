@@ -20,12 +20,7 @@ _AT_ONCE = 500
 
 
 class NeighbourFact(NamedTuple):
-    """A fact with its relation and its ends.
-
-    Attributes:
-        literal: True if the object is a literal.
-        of_subject, of_object: popularity or degree of the ends; None where unknown.
-    """
+    """A fact with its relation and its ends, and the popularity or degree of the ends; None where unknown."""
 
     subject: str
     fact: str
@@ -52,7 +47,6 @@ class Step(NamedTuple):
     Attributes:
         other: id of the other end; None for a literal.
         through: True if the other end is an entity and not a hub.
-        askable: True for a fact that may be asked.
     """
 
     entity: str
@@ -67,8 +61,6 @@ class Neighbourhood:
     """The facts around entities of a graph.
 
     Attributes:
-        relations: ids of the relations that may be asked.
-        as_of: date (``yyyymmdd``) at which facts are current.
         by: ``degree`` or ``popularity``, the popularity of the ends.
         max_degree: number of facts above which an entity is a hub.
     """
@@ -86,10 +78,7 @@ class Neighbourhood:
                 yield NeighbourFact(**row)
 
     def facts_around(self, entities: Iterable[str]) -> Iterator[Step]:
-        """Yield the facts of entities in both directions; none of hubs and of literals.
-
-        Cost: at most ``max_degree`` facts for each entity.
-        """
+        """Yield the facts of entities in both directions, at most ``max_degree`` each; none of hubs and of literals."""
         for block in blocks(entities, _AT_ONCE):
             for row in self._stream("sample/facts_around", block):
                 entity, other, askable = row["entity"], row["other"], row["askable"]

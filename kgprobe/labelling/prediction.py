@@ -43,7 +43,6 @@ class AnsweredRounds:
     Attributes:
         rounds: positions of distinct facts, and True for a wrong answer, for each measurement.
         positions: all answered facts, ascending.
-        right, wrong: numbers of their answers.
         by_luck: probability of as many right verdicts by guessing.
     """
 
@@ -83,7 +82,6 @@ class Predicted:
     Attributes:
         known: expected probability of a right answer, 1 - E[theta].
         low, high: its 90% credible interval.
-        words: the beliefs.
         has_answers: True for a fact with answers in the way of asking.
     """
 
@@ -100,9 +98,7 @@ class Predictions:
     def __init__(self, facts: AskableFacts, answered: AnsweredRounds, predictors: Sequence[Floats] = ()) -> None:
         """Fit the learner. Cost: some passes over all facts; see :mod:`kgprobe.beliefs.hierarchical_model`.
 
-        Args:
-            answered: answers to at least one fact.
-            predictors: of the difficulty of facts, each standardised, shape (facts,).
+        At least one fact has answers; predictors of difficulty are standardised, of shape (facts,).
         """
         beliefs = HierarchicalBeliefs(facts, MAX_DEGREE, predictors)
         self.effects = beliefs.effects
@@ -126,11 +122,7 @@ class Predictions:
 def fitted(
     effects: Effects, rounds: Sequence[tuple[Positions, Bools]], among: Positions | None = None
 ) -> HierarchicalModel:
-    """Return the hierarchical model after some rounds of answers.
-
-    Args:
-        among: positions of the facts whose answers count, ascending; None for all.
-    """
+    """Return the hierarchical model after rounds of answers about the facts at ``among`` (ascending; None for all)."""
     model = HierarchicalModel.of(effects)
     for positions, wrong in rounds:
         kept = slice(None) if among is None else np.isin(positions, among)
@@ -140,12 +132,7 @@ def fitted(
 
 @dataclass(frozen=True, slots=True)
 class CalibrationGroup:
-    """Facts with similar predictions.
-
-    Attributes:
-        predicted: mean predicted probability.
-        observed: mean share of right answers.
-    """
+    """Facts with similar predictions: their mean predicted probability, and their mean share of right answers."""
 
     facts: int
     predicted: float
@@ -157,7 +144,6 @@ class Calibration:
     """Comparison of predicted probabilities with held-out answers.
 
     Attributes:
-        facts: number of held-out facts.
         folds: number of parts; the answers of each were predicted from those of the others.
         predicted: mean predicted probability.
         observed: mean share of right answers.
@@ -166,7 +152,6 @@ class Calibration:
         error_by_luck: the error that calibrated predictions exceed with a probability of 5%.
         brier: mean squared difference of predictions from shares of right answers.
         brier_of_mean: the same with the mean share as the only prediction.
-        groups: by ascending prediction.
     """
 
     facts: int

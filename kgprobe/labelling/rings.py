@@ -26,9 +26,8 @@ _TESTED = 20_000
 class ControlCandidate(NamedTuple):
     """A fact that may be a control.
 
-    Attributes:
-        popularity: sum of log(1 + popularity) of both ends.
-        of: id of the taught fact that it is near to; None if there is none in particular.
+    ``popularity`` is the sum of log(1 + popularity) of both ends, ``of`` the id of the taught fact that it is near to;
+    None if there is none in particular.
     """
 
     key: FactKey
@@ -184,11 +183,8 @@ def find_rings(
     ``size`` of them are far: at most ten times ``size``, or 20,000.
 
     Args:
-        taught: the taught facts.
-        held_out: facts that are neither taught nor controls.
         entities: further entities to which facts of *same subject* belong.
         size: maximum number of candidates in each ring, those with the lowest hashes.
-        seed: of the hashes.
     """
     centre = _Centre.around(list(around.ends_of(taught)), held_out, entities)
     pools = {ring: _Pool(size, seed) for ring in (*NEAR, FAR)}

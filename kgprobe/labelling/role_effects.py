@@ -96,11 +96,7 @@ class ChangedFactOfRole(ChangedFact):
 
 @dataclass(frozen=True, slots=True)
 class UnansweredFact(ResultRow):
-    """A fact of the file that a result lacks.
-
-    Attributes:
-        base, tuned: reason why the result has no answer; None if it has one.
-    """
+    """A fact of the file that a result lacks, with the reason for each model; None if its result has an answer."""
 
     subject: str
     fact: str
@@ -127,12 +123,9 @@ class RoleComparison(StoredResult):
     """Effects of a fine-tune by role; one row for each ring of control facts.
 
     Attributes:
-        base, tuned: names of the models.
         margin: the allowed loss in each ring, as a share.
-        gains: the taught and the held-out facts, where the file has them.
         rings: rings of the file, from near to far.
         changed_facts: by role, the forgotten facts before the gained ones.
-        unanswered: facts of the file that a result lacks, in the file's order.
     """
 
     base: str
@@ -231,14 +224,8 @@ def find_role_effects(
 
     Cost: a pass over the facts.
 
-    Args:
-        roles: each fact once, or several times with the same role.
-        names: names of relations by id; a missing one is replaced by the id.
-        margin: the allowed loss in each ring, in [0, 1).
-
-    Raises:
-        ArgumentError: a fact has two roles.
-        KgprobeError: both models have answered none of the facts.
+    ``margin`` is the allowed loss in each ring, in [0, 1). A missing name of a relation is replaced by its id. A fact
+    with two roles raises ArgumentError.
     """
     role_of = _unique_roles(roles)
     shared = find_shared_facts([base, tuned])

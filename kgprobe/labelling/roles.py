@@ -21,13 +21,7 @@ ROLES = (TAUGHT, HELD_OUT, *NEAR, FAR)
 
 
 class FactRole(msgspec.Struct, frozen=True):
-    """A fact and its role.
-
-    Attributes:
-        subject, fact: ids.
-        role: one of ``ROLES``.
-        of: id of the taught fact that it belongs to; None for none.
-    """
+    """A fact and its role (``ROLES``), with the id of the taught fact that it belongs to; None for none."""
 
     subject: str
     fact: str
@@ -36,11 +30,7 @@ class FactRole(msgspec.Struct, frozen=True):
 
 
 def write_roles(path: Path, roles: Iterable[FactRole]) -> None:
-    """Write a file of roles, one JSON object per line.
-
-    Raises:
-        KgprobeError: the file cannot be written.
-    """
+    """Write a file of roles, one JSON object per line."""
     encoder = msgspec.json.Encoder()
     with replacing(path) as unfinished, open(unfinished, "wb") as file:
         for role in roles:
@@ -48,11 +38,7 @@ def write_roles(path: Path, roles: Iterable[FactRole]) -> None:
 
 
 def read_roles(path: Path) -> Iterator[FactRole]:
-    """Yield the roles of a file.
-
-    Raises:
-        ArgumentError: the file cannot be read, or a line is not a fact with a role.
-    """
+    """Yield the roles of a file."""
     decoder = msgspec.json.Decoder(FactRole)
     try:
         with open(path, "rb") as file:

@@ -31,8 +31,6 @@ class WayRate(ResultRow):
     """Accuracy in one way of asking.
 
     Attributes:
-        way: name of its column.
-        facts, answered: number of asked facts, and of facts with an answer.
         right: mean share of right answers; None without answers.
         guessed: mean chance level of the answers; None if it is unknown.
     """
@@ -48,7 +46,6 @@ class LabelStatistics(msgspec.Struct, frozen=True):
     """Statistics of a label table.
 
     Attributes:
-        ways: in the order of the columns.
         guessed: expected share of each class for a guesser, by scheme; schemes without deciding answers are missing.
         calibration: of the probabilities; None for too few facts.
     """

@@ -88,8 +88,7 @@ class LabelledFact(ResultRow):
 class LabelTable:
     """A stored label table; rows are read from disk.
 
-    Attributes:
-        config: model, graph, seed, ways of asking and their settings.
+    ``config`` has model, graph, seed, ways of asking and their settings.
     """
 
     folder: Path
@@ -136,12 +135,7 @@ def write_label_table(
 ) -> LabelTable:
     """Write a label table; a folder of other settings is refused, one of the same settings is replaced.
 
-    Args:
-        config: with ``model`` (spec) and ``ways`` (the keys of each row's ``answers``).
-        statistics: content of their file.
-
-    Raises:
-        KgprobeError: the folder has other settings or cannot be written.
+    ``config`` has ``model`` (spec) and ``ways`` (the keys of each row's ``answers``); ``statistics`` is their file.
     """
     make_folder(folder)
     claim(folder, config, LABEL_TABLE)
@@ -168,9 +162,6 @@ def read_label_table(folder: Path) -> LabelTable:
     """Return the label table in a folder.
 
     Cost: digests of the files; a pass over a table of another program, with the ids of its facts in memory.
-
-    Raises:
-        KgprobeError: the folder has no label table, or it is unfinished or damaged.
     """
     config, written = read_label_config(folder)
     if not (folder / FACTS).exists():
@@ -241,9 +232,6 @@ def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
 
     >>> check_classes(["unknown", "weakly known", "unknown"])
     ('unknown', 'weakly known')
-
-    Raises:
-        ArgumentError: no scheme has such a class.
     """
     given = tuple(dict.fromkeys(classes))
     for name in given:
@@ -254,11 +242,7 @@ def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
 
 
 def count_classes(rows: Iterable[LabelledFact], *, predicted: bool) -> tuple[Counter[str], Counter[str]]:
-    """Return the number of facts by class, and of those that are left out because their class is predicted.
-
-    Args:
-        predicted: True to leave none out.
-    """
+    """Return the number of facts by class, and of those left out as their class is predicted (unless ``predicted``)."""
     sizes, left_out = Counter[str](), Counter[str]()
     for row in rows:
         classes = row.classes_to_take(predicted)

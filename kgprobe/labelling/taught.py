@@ -37,13 +37,7 @@ _WORD = re.compile(r"[^\W_](?:[\w'’.&-]*[^\W_])?")
 
 @dataclass(frozen=True, slots=True)
 class TaughtFacts:
-    """Facts that are taught, and others that are not controls.
-
-    Attributes:
-        taught, held_out: keys of facts of the graph, distinct.
-        entities: ids of named entities, from a data set.
-        notes: sentences on lines that are skipped, and on what was found.
-    """
+    """Distinct facts of the graph that are taught, others that are not controls, and ids of a data set's entities."""
 
     taught: Sequence[FactKey]
     held_out: Sequence[FactKey] = ()
@@ -54,12 +48,8 @@ class TaughtFacts:
 def read_taught(around: Neighbourhood, near: Listed) -> TaughtFacts:
     """Return the facts that a list, a file of roles or a data set teaches.
 
-    Args:
-        near: path of a file, or facts as :func:`~kgprobe.sampling.selection.list_facts` takes them. A file is a file
-            of roles if its first line has ``role``; a data set, in JSON Lines, if it has no ``subject``.
-
-    Raises:
-        ArgumentError: the file cannot be read, or names nothing of the graph.
+    A file is a file of roles if its first line has ``role``; a data set, in JSON Lines, if it has no ``subject``; else
+    a list, see :func:`~kgprobe.sampling.selection.list_facts`.
     """
     if isinstance(near, (str, Path)):
         first = _first_record(Path(near))
@@ -77,11 +67,7 @@ def read_taught(around: Neighbourhood, near: Listed) -> TaughtFacts:
 
 
 def _names_nothing(missing: Sequence[str]) -> ArgumentError:
-    """Return the error on a list without a fact of the graph.
-
-    Args:
-        missing: sentences on its lines; none for an empty list.
-    """
+    """Return the error on a list without a fact of the graph."""
     if not missing:
         return ArgumentError("near", "is empty: it lists no facts.")
     reasons = " ".join(missing[:_SHOWN])
@@ -132,7 +118,6 @@ class _NamedEntities:
     """Entities that the records of a data set name.
 
     Attributes:
-        records: number of records.
         candidates: the first texts that may be names.
         of_entity: numbers of the records that name an entity, by its id.
         ambiguous: number of names that several entities have.

@@ -56,8 +56,6 @@ class Way:
     """A way of asking.
 
     Attributes:
-        probe: name of its probe.
-        options: of the probe, in each repetition.
         variants: further options, one for each repetition, from the first again after the last.
         repeats: False for a probe that asks a fact several times by itself.
         inverse: True to ask from object to subject.
@@ -112,9 +110,6 @@ def parse_ways(text: str) -> tuple[Way, ...]:
 
     >>> [way.probe for way in parse_ways("distractors, inverse")]
     ['distractors', 'distractors']
-
-    Raises:
-        ArgumentError: no name, or a name that is not a way.
     """
     names = list(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
     if not names:

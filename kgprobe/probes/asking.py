@@ -22,12 +22,7 @@ def not_begun(fact: AskedFact, as_of: int) -> str | None:
 
 
 def in_order(facts: Iterable[AskedFact], reasons: Iterable[str | None], outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Return an outcome for each fact, in order.
-
-    Args:
-        reasons: why a fact is not asked; None if it is.
-        outcomes: those of the asked facts, in their order.
-    """
+    """Return an outcome for each fact, in order: unaskable for its reason, or without one the next of the outcomes."""
     answered = iter(outcomes)
     ordered = []
     for fact, reason in zip(facts, reasons, strict=True):

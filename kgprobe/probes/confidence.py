@@ -28,13 +28,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class AccuracyAt(ResultRow):
-    """Accuracy@K of some facts.
-
-    Attributes:
-        threshold: K, in [0, 1].
-        facts: number of facts with a confidence of at least K.
-        accuracy: share of these facts that are right; None without such facts.
-    """
+    """Accuracy@K: K, in [0, 1], the facts with at least this confidence, and the right share; None without facts."""
 
     threshold: Annotated[float, Heading("confidence", "{:g} or more".format)]
     facts: Annotated[int, Heading("facts")]
@@ -70,10 +64,7 @@ def accuracy_at(
     >>> [(at.threshold, at.facts, at.accuracy.value) for at in accuracy_at([0.4, 0.9], [False, True], [0.1, 0.9])]
     [(0.1, 2, 0.5), (0.9, 1, 1.0)]
 
-    Args:
-        confidences: confidence in the chosen answer, in [0, 1]; shape (facts,).
-        right: True if the chosen answer is right; shape (facts,).
-        thresholds: minimum confidences, in [0, 1].
+    ``confidences`` are those in the chosen answer, in [0, 1], shape (facts,); ``right`` is True if that is right.
     """
     sure, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=bool)
     rows = []
@@ -93,12 +84,7 @@ def by_relation(results: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
 def mean_by_fact(keys: Sequence[Hashable], values: Floats) -> Floats:
     """Return the means of the values of each fact, which may be asked several times, in the order of the facts.
 
-    Args:
-        keys: fact of each question.
-        values: shape (questions, …).
-
-    Returns:
-        Shape (different facts, …).
+    ``keys`` are the facts of the questions; values of shape (questions, …) give a result of (different facts, …).
     """
     of_questions, facts = pd.factorize(pd.Series(list(keys), dtype=object))
     sums = np.zeros((len(facts), *values.shape[1:]))
@@ -124,7 +110,6 @@ def confidence_tables(results: Sequence[Mapping[str, Any]], notes: Sequence[str]
         results: of at least one fact: ``relation`` (id), ``is_right`` (True if the right answer has the best score),
             ``choices`` (number of compared answers), and ``probability`` of the right answer and ``confidence`` of the
             best answer, both normalized over the choices.
-        notes: further notes on the first table.
     """
     choices = pd.DataFrame(results)
     rows = []

@@ -57,9 +57,8 @@ def related_names(fact: AskedFact, answers: Iterable[str], known: KnownNames | N
 
     Such a name may contain a right answer as a part: then only the longer name counts.
 
-    Args:
-        answers: names of the objects that are, or were, right for the subject.
-        known: names of the relation's other objects; None for none.
+    ``answers`` are names of the objects that are, or were, right for the subject; without ``known``,
+    the names of other objects do not count.
     """
     near = set(map(normalized, (fact.subject_label, *fact.subject_aliases, *answers)))
     return lambda name: name in near or (known is not None and known.of_relation(fact.relation, name))

@@ -10,10 +10,7 @@ from kgprobe.probes.confidence import share_of
 def thought_tables(tokens: Sequence[int], cut: int, described: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the table of thoughts, if a mode of thinking was requested or an answer has a thought.
 
-    Args:
-        tokens: tokens of each answer's thought; 0 without one.
-        cut: number of thoughts that the model did not end by itself.
-        described: description of the probe, with its generator's.
+    ``tokens`` are those of each answer's thought, 0 without one; ``cut`` counts thoughts that the model did not end.
     """
     import pandas as pd
 

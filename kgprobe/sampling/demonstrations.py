@@ -18,11 +18,7 @@ from kgprobe.sampling.keys import FactKey, seeded_number
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A fact as an example.
-
-    Attributes:
-        fact, subject, object: ids.
-    """
+    """A fact as an example."""
 
     fact: str
     subject: str
@@ -38,14 +34,7 @@ def draw_demonstrations(
 
     Cost: one scan of the graph's facts, streamed. Memory: ``count`` keys per relation.
 
-    Args:
-        relations: ids.
-        count: number of demonstrations per relation, at least 1.
-        seed: of the order, which does not depend on the engine or the order of loading.
-        as_of: reference date, ``yyyymmdd``.
-
-    Returns:
-        By relation; fewer than ``count`` if it has fewer subjects. Facts with a name of white space are left out.
+    A relation with fewer subjects has fewer. Facts with a name of white space are left out.
     """
     drawn: dict[str, _Lowest] = {relation: _Lowest(count) for relation in relations}
     for row in graph.stream("sample/demonstrations", relations=list(relations), as_of=as_of):

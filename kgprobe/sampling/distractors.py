@@ -68,9 +68,7 @@ def former_objects(former: str, as_of: int, present: bool) -> FormerObjects:
     >>> former_objects("wrong", 20251231, present=True)
     FormerObjects(before=20251231, names=False)
 
-    Args:
-        former: an entry of :data:`FORMER`.
-        present: True if the sentence describes the present (:func:`kgprobe.verbalize.tense.speaks_of_today`).
+    ``former`` is an entry of :data:`FORMER`.
     """
     if former == "right":
         return FormerObjects(names=True)
@@ -79,14 +77,7 @@ def former_objects(former: str, as_of: int, present: bool) -> FormerObjects:
 
 @dataclass(frozen=True, slots=True)
 class Distractor:
-    """An entity in place of a fact's object.
-
-    Attributes:
-        number: of the entity in the graph.
-        reason: phrase that says why it qualifies.
-        former: True if it was right in the past.
-        unlike: True if it shares no feature with the object, for lack of similar entities.
-    """
+    """An entity in place of a fact's object; ``unlike`` if it shares no feature with it, for lack of similar ones."""
 
     id: str
     label: str
@@ -112,13 +103,8 @@ class Retriever(Protocol):
     def retrieve(self, ruled: Sequence[RuledFact], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Return distinct distractors of each fact, best first.
 
-        Args:
-            ruled: facts of the graph; a fact can occur with several rules.
-            count: number of distractors per fact.
-            seed: of random choices, which do not depend on the other facts.
-
-        Returns:
-            One list per fact, in order; shorter than ``count`` if the graph has fewer.
+        A fact can occur with several rules. Random choices do not depend on the other facts. A list is shorter than
+        ``count`` if the graph has fewer.
         """
         ...
 
@@ -158,9 +144,7 @@ def judged(graph: Graph, ruled: Sequence[RuledFact], tried: Tried) -> list[Row]:
 
     Arguments and cost as of :func:`admissible`.
 
-    Returns:
-        Rows of the query ``sample/candidates`` with a reason: None, ``itself``, ``nameless``, ``right`` or
-        ``namesake``.
+    Rows of the query ``sample/candidates`` have the reason None, ``itself``, ``nameless``, ``right`` or ``namesake``.
     """
     rows = []
     for place, numbers in tried:
@@ -189,8 +173,7 @@ def names_of_objects(graph: Graph, ruled: Mapping[int, RuledFact], only_own: boo
     They are the names of its object, or of all objects that are right for its subject and relation; of those of any
     time if ``former.names`` is set. Names that differ only in case are the same: :func:`.values.name_key`.
 
-    Args:
-        only_own: True for the names of the fact's object.
+    ``only_own`` selects those of its object.
     """
     names = {}
     for place, (fact, _) in ruled.items():
@@ -235,9 +218,7 @@ def former_distractors(graph: Graph, ruled: Sequence[RuledFact], as_of: int) -> 
 
     Cost: a walk through the facts of each subject, and a look-up for each former object.
 
-    Args:
-        ruled: facts of the graph, with the rules of their sentences.
-        as_of: date (``yyyymmdd``); objects that ended before it are former.
+    Objects that ended before ``as_of`` (``yyyymmdd``) are former.
     """
     keys = list(dict.fromkeys(fact.key for fact, former in ruled if former.before is not None))
     nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}

@@ -96,10 +96,6 @@ _LISTS = ("features", "found", "groups", "members")
 def open_features(graph: Graph, weighting: str) -> FeatureIndex:
     """Return the index of the graph's current state, from the cache (:func:`.graph_cache.cached_folder`) or computed.
 
-    Raises:
-        UnknownNameError: the weighting is unknown.
-        KgprobeError: the graph is empty, or data is being loaded into it.
-
     Cost: from the cache, some file headers (files are mapped into memory); else a scan of the graph, and memory of some
     100 bytes for each fact and entity while sorting.
     """
@@ -136,7 +132,6 @@ class Described:
         subjects, relations, objects: of the facts, and of the types as facts, shape (facts,). A subject that was not
             loaded is -1; the object at place p of ``outside_ids`` is ``-1 - p``.
         instances, types: named entities and their types, shape (pairs,).
-        relation_ids, type_ids, outside_ids: ids by number.
     """
 
     named: Int32s

@@ -33,11 +33,7 @@ def cached_folder(
     The cache is in kgprobe's home folder. Loading into the graph invalidates it; changes by hand in Cypher do not.
 
     Args:
-        shelf: parent folder, such as ``features``.
         kind: name of the data, to distinguish several caches of a graph.
-        file_format: version of the files.
-        title: shown while the data is computed.
-        make: fills a folder.
         open_: opens a folder; if it fails, the folder is damaged and computed again.
 
     Raises:

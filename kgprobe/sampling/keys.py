@@ -82,9 +82,5 @@ class KeysInOrder:
 
 
 def seeded_number(seed: int, kind: str, identifier: str) -> int:
-    """Return a pseudorandom number in [0, 2**64), a hash of seed, kind and id.
-
-    Args:
-        kind: purpose of the number; numbers of different kinds are independent.
-    """
+    """Return a pseudorandom number in [0, 2**64), a hash of seed, kind and id; other kinds are independent."""
     return int.from_bytes(blake2b(f"{seed} {kind} {identifier}".encode(), digest_size=8).digest(), "big")

@@ -21,9 +21,7 @@ class Lists(Generic[Number]):
     >>> lists[0], lists[1]
     (array([7, 8]), array([], dtype=int64))
 
-    Attributes:
-        starts: start of each list, and the end of the last one; shape (lists + 1,).
-        values: of all lists.
+    ``starts`` has the start of each list, and the end of the last one; shape (lists + 1,).
     """
 
     starts: Int64s

@@ -45,8 +45,7 @@ def find_fact(graph: Graph, name: str, as_of: int) -> FactKey:
     A name is the fact's id; or its subject, relation and object, each by id, label or alias, separated by ``|``, or by
     spaces if that is unambiguous. Case does not matter.
 
-    Args:
-        as_of: date (``yyyymmdd``) that selects the current one of several terms of a triple.
+    ``as_of`` (``yyyymmdd``) selects the current one of several terms of a triple.
 
     Raises:
         UnknownNameError: no fact has the name, or several have it; the message lists the candidates.
@@ -77,15 +76,7 @@ def find_fact(graph: Graph, name: str, as_of: int) -> FactKey:
 
 
 def find_facts(graph: Graph, names: FactKey | str | Iterable[FactKey | str], as_of: int) -> list[FactKey]:
-    """Return the facts of names or keys, in their order.
-
-    Args:
-        names: a name or a key, or several; see :func:`find_fact`.
-
-    Raises:
-        ArgumentError: an element is neither a name nor a key.
-        UnknownNameError: no fact has a name, or several have it.
-    """
+    """Return the facts of names or keys, in their order."""
     keys = keys_of(graph, [names] if isinstance(names, (str, FactKey)) else names, as_of)
     existing = set(existing_facts(graph, keys))
     for key in keys:
@@ -95,12 +86,7 @@ def find_facts(graph: Graph, names: FactKey | str | Iterable[FactKey | str], as_
 
 
 def keys_of(graph: Graph, listed: Iterable[FactKey | str], as_of: int) -> list[FactKey]:
-    """Return the keys of a list of keys and names; see :func:`find_fact`.
-
-    Raises:
-        ArgumentError: ``listed`` is not iterable, or an element is neither a name nor a key.
-        UnknownNameError: a name has no fact, or more than one.
-    """
+    """Return the keys of a list of keys and names; see :func:`find_fact`."""
     if not isinstance(listed, Iterable):
         raise ArgumentError("facts", f"is {listed!r}; keys or names of facts are expected.")
     keys = []
@@ -127,11 +113,7 @@ def _readings(text: str, relations: Mapping[str, Sequence[str]]) -> Iterator[_Re
 
 
 def _triples(graph: Graph, name: str, readings: Sequence[_Reading], entities: Mapping[str, Sequence[str]]) -> list[Row]:
-    """Return the facts of all interpretations of a name.
-
-    Raises:
-        UnknownNameError: too many entities have these names.
-    """
+    """Return the facts of all interpretations of a name; UnknownNameError if too many entities have these names."""
     triples: set[tuple[str, str, str]] = set()
     for reading in readings:
         ends = product(entities.get(reading.subject, ()), entities.get(reading.object, ()))
@@ -149,12 +131,7 @@ def fact_among(
 ) -> FactKey | None:
     """Return the fact of one of these subjects, relations and objects (ids); None if there is none.
 
-    Args:
-        name: of the fact in messages.
-        as_of: date (``yyyymmdd``) that selects the current one of several facts.
-
-    Raises:
-        UnknownNameError: there are several.
+    ``as_of`` (``yyyymmdd``) selects the current one of several facts; UnknownNameError if several remain.
     """
     readings = [_Reading("subject", relation, "object") for relation in relations]
     rows = _triples(graph, name, readings, {"subject": subjects, "object": objects})
@@ -214,8 +191,6 @@ class PoolSummary:
 
     Attributes:
         kind: ``of the type city``, or ``that are objects of capital`` for an object without a type.
-        typed: True if the object has a type.
-        size: number of entities.
         left_out: phrases about entities that are not distractors: ``the object itself``, ``2 right as well``.
     """
 
@@ -239,8 +214,7 @@ def describe_pool(graph: Graph, fact: AskedFact, former: FormerObjects = EXCLUDE
 
     Cost: a look-up for each entity of the object's types; without a type, for each object of the relation.
 
-    Args:
-        former: rule for former objects; those that it admits are not left out.
+    Former objects that the rule admits are not left out.
     """
     types = fact.object_types
     if types:

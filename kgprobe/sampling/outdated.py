@@ -23,11 +23,7 @@ _FACTS_AT_ONCE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AgeGroup(ResultRow):
-    """Outdated answers of similar age.
-
-    Attributes:
-        years: the range of ages, such as ``2 to 5``.
-    """
+    """Outdated answers of similar age; ``years`` is a range such as ``2 to 5``."""
 
     years: Annotated[str, Heading("years ago")]
     answers: Annotated[int, Heading("answers")]
@@ -38,11 +34,9 @@ class OutdatedAnswers:
     """The outdated answers of a result.
 
     Attributes:
-        facts: number of asked facts.
         outdated: number of facts for which the model preferred a former object.
         dated: number of these whose end is in the graph.
         median: their median age in years; None where none is dated.
-        ages: numbers of answers by age.
     """
 
     facts: int = 0
@@ -58,9 +52,7 @@ NO_OUTDATED = OutdatedAnswers()
 def outdated_answers(graph: Graph, facts: pd.DataFrame, as_of: int) -> OutdatedAnswers:
     """Return the outdated answers and their ages. Cost: a walk through the facts of their subjects.
 
-    Args:
-        facts: the facts of a finding, with their questions.
-        as_of: the day at which facts were asked, ``yyyymmdd``.
+    ``facts`` are those of a finding, with their questions, asked at ``as_of`` (``yyyymmdd``).
     """
     old = facts[facts["former"].notna()]
     ended = _ends(graph, old, as_of)

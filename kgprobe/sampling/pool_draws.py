@@ -77,13 +77,7 @@ def by_number(tried: Tried, accepted: Mapping[tuple[int, int], T]) -> list[dict[
 
 @dataclass(frozen=True, slots=True)
 class ObjectPool:
-    """The pool of a fact: a union of lists of members.
-
-    Attributes:
-        lists: of members.
-        size: total length of the lists; members of two lists count twice.
-        total: number of numbers of entities.
-    """
+    """The pool of a fact: a union of lists of members; in its size, members of two lists count twice."""
 
     lists: tuple[Members, ...]
     size: int
@@ -126,13 +120,10 @@ class PoolDraw(Generic[T]):
     """The state of the draws for a fact.
 
     Attributes:
-        place: of the fact in the call.
         shuffled: all members of a small pool in random order, each tried once; else None.
         listed: all members of a listed pool; None if numbers below ``total`` are drawn.
         share: probability that a drawn number is in the pool.
         first: preferred members in random order, which are tried before all others.
-        accepted: accepted entities by number.
-        tried: number of tried numbers.
     """
 
     place: int
@@ -213,15 +204,8 @@ class PoolDraws:
     ) -> list[list[T]]:
         """Draw distinct entities of each fact's pool uniformly among those that pass the test, in random order.
 
-        Args:
-            keys: facts.
-            pools: of the facts.
-            count: number of entities per fact.
-            seed: of the draws, together with a fact's id; they do not depend on the other facts.
-            first: numbers of members that are drawn before all others, by the facts' places.
-
-        Returns:
-            One list per fact, in the order of the keys; shorter than ``count`` if the pool has fewer.
+        Draws do not depend on the other facts. ``first`` are numbers of members that are drawn before all others, by
+        the facts' places. A list is shorter than ``count`` if the pool has fewer.
         """
         draws: list[PoolDraw[T]] = self.begin(keys, pools, seed)
         for draw in draws:

@@ -33,7 +33,6 @@ class PopularFacts:
     """Facts with a known popularity, as arrays of UTF-8 bytes; see :class:`~kgprobe.sampling.keys.Keys`.
 
     Attributes:
-        subjects, facts: ids, shape (facts,).
         popularities: sum of log(1 + popularity) of both ends of each, shape (facts,).
         unknown: number of further facts, with an end of unknown popularity.
     """
@@ -55,8 +54,7 @@ def askable_popularities(graph: Graph, relations: Sequence[str], as_of: int, by:
 
     Cost: one scan of the graph's facts, streamed. Memory: the ids.
 
-    Args:
-        by: ``popularity``, or ``degree``, the number of facts of an entity, in its place.
+    ``by`` is ``popularity``, or ``degree``: the number of facts of an entity, in its place.
     """
     return _known(graph.stream("sample/askable_popularity", relations=list(relations), as_of=as_of, by=by))
 
@@ -97,8 +95,7 @@ def ranges_of(popularities: Floats) -> Int64s:
     >>> ranges_of(np.array([0.0, 1.0, 1.5, 10.0])).tolist()
     [0, 0, 1, 9]
 
-    Args:
-        popularities: shape (facts,); a value on the limit of two ranges is in the lower one.
+    A value on the limit of two ranges is in the lower one.
     """
     if not len(popularities):
         return np.empty(0, dtype=np.int64)
@@ -113,9 +110,7 @@ def balanced_sample(facts: PopularFacts, count: int | None, seed: int) -> Keys:
 
     Cost: a hash of each fact, 3 µs. Memory: 24 bytes per fact.
 
-    Args:
-        count: number of facts; None takes all.
-        seed: of the hashes.
+    Without ``count``, all facts.
     """
     ranges = ranges_of(facts.popularities)
     sizes = np.bincount(ranges, minlength=RANGES)

@@ -54,12 +54,7 @@ class _Line(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Facts of a list.
-
-    Attributes:
-        keys: distinct facts of the graph, in the list's order.
-        missing: messages about lines that are invalid or whose fact is not in the graph.
-    """
+    """Distinct facts of a list, in its order, and messages about lines that are invalid or not in the graph."""
 
     keys: Sequence[FactKey]
     missing: Sequence[str]
@@ -71,10 +66,8 @@ class SelectedFacts:
 
     Attributes:
         keys: distinct, in the order of :func:`sample_facts`.
-        missing: messages about listed facts that are not in the graph.
         identity: JSON that distinguishes this choice from others with the same relations and date.
         available: number of facts from which they are drawn.
-        notes: sentences on facts that the draw leaves out.
     """
 
     keys: Keys
@@ -103,15 +96,7 @@ def choose_facts(
     Cost: one scan of the graph's facts, streamed into arrays, and a hash of each; for a list, a walk from each subject.
     With :attr:`DrawOptions.with_former`, also that of :func:`~.distractors.facts_with_former`.
 
-    Args:
-        relations: ids of the askable relations, if the facts are not listed.
-        listed: facts of a list, see :func:`list_existing`.
-        limit: maximum number, drawn at random; None takes all.
-        seed: of the order, see :func:`sample_facts` and :func:`~.popularity.balanced_sample`.
-        draw: balance over popularity, and restriction to facts with a former object.
-
-    Raises:
-        KgprobeError: there are none.
+    ``relations`` are those of facts that are not listed. Without ``limit``, all facts are taken.
     """
     identity: dict[str, Any] = {"limit": limit, "order": SEEDED_ORDER}
     missing: Sequence[str] = ()
@@ -133,11 +118,7 @@ def choose_facts(
 def _facts_to_draw(
     graph: Graph, relations: Sequence[str], as_of: int, listed: Selection | None, draw: DrawOptions
 ) -> Keys:
-    """Return the facts from which a sample is drawn, in a fixed order.
-
-    Raises:
-        KgprobeError: there are none.
-    """
+    """Return the facts from which a sample is drawn, in a fixed order."""
     keys: Keys
     if draw.with_former:
         # Candidates are about 1% of Wikidata's facts.
@@ -159,11 +140,7 @@ def _facts_to_draw(
 def _popular_facts(
     graph: Graph, relations: Sequence[str], as_of: int, listed: Selection | None, draw: DrawOptions
 ) -> PopularFacts:
-    """Return the facts from which a balanced sample is drawn.
-
-    Raises:
-        KgprobeError: there are none.
-    """
+    """Return the facts from which a balanced sample is drawn."""
     by = str(draw.balance)
     if listed is None and not draw.with_former:
         facts = askable_popularities(graph, relations, as_of, by)
@@ -189,13 +166,8 @@ def _nothing_to_ask(relations: Sequence[str], as_of: int) -> KgprobeError:
 def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
     """Return the facts of a list that are in the graph. Cost: a look-up from each subject.
 
-    Args:
-        facts: path of a file or an open file (see :func:`read_facts`), keys, or names of facts.
-        as_of: date (``yyyymmdd``) that selects the current one of several facts of a name.
-
-    Raises:
-        ArgumentError: the file cannot be read, or ``facts`` is not a list.
-        UnknownNameError: a name has no fact in the graph.
+    The list is a path or an open file (:func:`read_facts`), or keys and names of facts. ``as_of`` (``yyyymmdd``)
+    selects the current one of several facts of a name. A name without a fact raises UnknownNameError.
     """
     if isinstance(facts, (str, Path)):
         try:
@@ -209,12 +181,7 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
 
 
 def list_existing(graph: Graph, facts: "Listed", as_of: int) -> Selection:
-    """Return the facts of a list that are in the graph, as :func:`list_facts`; at least one.
-
-    Raises:
-        ArgumentError, UnknownNameError: see :func:`list_facts`.
-        KgprobeError: the graph has none of the facts.
-    """
+    """Return the facts of a list that are in the graph, as :func:`list_facts`; KgprobeError if there are none."""
     listed = list_facts(graph, facts, as_of)
     if not listed.keys:
         raise KgprobeError("`facts` names no fact of this graph." + "".join(f" {text}" for text in listed.missing[:1]))
@@ -229,10 +196,7 @@ def sample_facts(keys: Keys, count: int | None, seed: int) -> Keys:
 
     Cost: a hash of each fact, 3 µs. Memory: 16 bytes per fact.
 
-    Args:
-        keys: facts to draw from.
-        count: number of facts; None takes all.
-        seed: of the hashes.
+    Without ``count``, all facts.
     """
     ranks = (seeded_number(seed, "asked", keys[place].fact) for place in range(len(keys)))
     order = np.argsort(np.fromiter(ranks, dtype=np.uint64, count=len(keys)), kind="stable")
@@ -248,16 +212,10 @@ def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:
     these three separated by tabs, with an optional header; or the name of a fact, such as ``France | capital | Paris``.
     Subject, relation and object are ids or names; in JSON also objects with an ``id``.
 
-    Args:
-        file: opened as text.
-        name: of the file, for messages.
-        as_of: date (``yyyymmdd``) that selects the current one of several facts of a line.
+    ``name`` is the file's, for messages. ``as_of`` (``yyyymmdd``) selects the current one of several facts of a line.
 
     Cost: a look-up from each subject; a scan of the entities for every thousand lines with names in place of ids, and
     for every line with the name of a fact.
-
-    Raises:
-        ArgumentError: the file is not UTF-8 text.
     """
     keys: dict[FactKey, None] = {}
     missing: list[str] = []
@@ -333,11 +291,7 @@ def _find_triple(
     entities: Mapping[str, Sequence[str]],
     as_of: int,
 ) -> FactKey | None:
-    """Return the fact of a line; None if the graph lacks it.
-
-    Raises:
-        UnknownNameError: the line has an unknown name, or several facts.
-    """
+    """Return the fact of a line; None if the graph lacks it; UnknownNameError for an unknown name, or several facts."""
     subject, relation, object_ = (str(row[end]) for end in _TSV_COLUMNS)
     ids = relations.get(plain_name(relation).lower(), ())
     if not ids:

@@ -92,10 +92,7 @@ class Search:
     def nearest(self, entity: int, groups: Sequence[int], count: int) -> tuple[Int32s, Floats]:
         """Return the most similar entities of the groups, without the entity itself.
 
-        Args:
-            entity: number of the query entity.
-            groups: places in the index; an entity in several of them counts once.
-            count: number of results.
+        An entity in several of the groups (places in the index) counts once.
 
         Returns:
             Numbers by decreasing similarity (ties by divisor, then by number), and for each the weight of its shared
@@ -173,12 +170,9 @@ class _Ranking:
     """The search state of a fact.
 
     Attributes:
-        place: of the fact in the call.
         entity: number of the object; -1 if it was not loaded as an entity.
         groups: places of its types in the index; without a type, that of the relation.
         ranked: the best entities that share a feature with the object, distractors or not.
-        scores: of these.
-        accepted: the distractors among them.
         complete: True if the groups have no more entities with a shared feature.
     """
 
@@ -201,15 +195,7 @@ class SemanticDistractors:
         graph: Graph,
         weighting: str = "tf-idf",
     ) -> None:
-        """Open the index of the graph's features, or compute it.
-
-        Args:
-            weighting: of features: ``tf-idf`` or ``bm25``.
-
-        Raises:
-            UnknownNameError: the weighting is unknown.
-            KgprobeError: the graph is empty, or data is being loaded into it.
-        """
+        """Open the index of the graph's features, weighted by ``tf-idf`` or ``bm25``, or compute it."""
         self._graph = graph
         self._weighting = weighting
         self._index: FeatureIndex = open_features(graph, weighting)
@@ -360,8 +346,7 @@ class TemporalDistractors:
     def __init__(self, graph: Graph, as_of: int, weighting: str = "tf-idf") -> None:
         """Open the index of features, see :class:`~kgprobe.sampling.semantic.SemanticDistractors`.
 
-        Args:
-            as_of: date (``yyyymmdd``); objects that ended before it are former.
+        Objects that ended before ``as_of`` (``yyyymmdd``) are former.
         """
         self._graph = graph
         self._as_of = as_of

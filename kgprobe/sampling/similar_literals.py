@@ -33,12 +33,7 @@ _Kind = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """The literals of a datatype among the objects of a relation, by ascending size, then number.
-
-    Attributes:
-        numbers, sizes: numbers in the graph, and sizes.
-        places: place of each literal, by number.
-    """
+    """The literals of a datatype among the objects of a relation, by ascending size, then number; places by number."""
 
     numbers: NDArray[np.int64]
     sizes: NDArray[np.float64]

@@ -69,12 +69,7 @@ _LINKS = 7
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FalseFact:
-    """A fact with one of its parts replaced.
-
-    Attributes:
-        replaced: one of ``ENDS``.
-        subject, relation, object: ids.
-    """
+    """A fact with one of its parts (``ENDS``) replaced."""
 
     replaced: str
     subject: str
@@ -111,9 +106,7 @@ class StatementNegatives:
 
         Args:
             words: wordings of each relation, by id.
-            relations: ids of the relations that may replace another.
             replace: one of ``REPLACED``; with ``any`` the part is drawn at random for each negative.
-            any_type: True allows replacements of any kind.
         """
         self._graph = graph
         self._order = sorted(relations)

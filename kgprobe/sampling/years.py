@@ -31,8 +31,6 @@ class YearSource:
     Attributes:
         relation: id of a relation whose earliest date at the subject is taken; ``start`` for the fact's own start.
         name: the relation's name, or *start of the fact*.
-        dated: number of facts with a year.
-        facts: number of all facts.
     """
 
     relation: str
@@ -48,19 +46,14 @@ class YearSource:
 
 
 def year_relation_id(graph: Graph, relation: str | None) -> str | None:
-    """Return the id of a relation that the user gave by id or name; ``start`` and None as they are.
-
-    Raises:
-        UnknownNameError: no such relation, or several.
-    """
+    """Return the id of a relation that the user gave by id or name; ``start`` and None as they are."""
     return relation if relation in (None, FACT_START) else relation_ids(graph, [relation])[0]
 
 
 def candidate_sources(graph: Graph, relation: str | None) -> list[str]:
     """Return the possible sources of years, in order of preference.
 
-    Args:
-        relation: id of the relation that the user chose, or ``start``; None for all possible sources.
+    Without a chosen relation (an id, or ``start``), they are all possible ones.
 
     Cost: one reading of the relations, if the user chose none.
     """
@@ -78,9 +71,7 @@ def has_enough(dated: int, facts: int) -> bool:
 def choose_source(graph: Graph, dated: Mapping[str, int], facts: int) -> YearSource:
     """Return the source of years.
 
-    Args:
-        dated: number of facts with a year by each source, in order of preference; at least one source.
-        facts: number of all facts.
+    ``dated`` is the number of facts with a year by source, in order of preference; at least one source.
     """
     relation = FACT_START
     if not has_enough(dated.get(FACT_START, -1), facts):

@@ -103,13 +103,7 @@ LITTLE_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name at its position in a text.
-
-    Attributes:
-        name: the searched name, or for :func:`all_mentions` its text here.
-        start, end: position in the text, in characters.
-        words: number of words before it.
-    """
+    """A name (for :func:`all_mentions` its text here), its span in characters, and the number of words before it."""
 
     name: str
     start: int
@@ -119,12 +113,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class YesNo:
-    """Parsed answer to a yes/no question.
-
-    Attributes:
-        yes: True or False by the first word; None if it is neither yes nor no.
-        explanation: text after that word, or the whole answer if there is none.
-    """
+    """Parsed answer to a yes/no question: True, False or None by its first word, and the text after that word."""
 
     yes: bool | None
     explanation: str
@@ -368,9 +357,6 @@ def all_mentions(text: str, is_name: Callable[[str], bool]) -> Iterator[Mention]
     As in :func:`named_in`, a word of one or two letters must begin with a capital; a stop word, such as *it*, is not a
     name.
 
-    Args:
-        is_name: returns True for a name in normalized letters.
-
     Cost: a dozen look-ups per word.
     """
     words = _placed_words(text)
@@ -399,10 +385,8 @@ def names_anything(text: str, is_name: Callable[[str], bool], unsaid: Sequence[s
     A name does not begin with a lower-case letter (*Mexico City* in *It may be Mexico City*), or it fills a part of the
     text between punctuation marks (*carbon dioxide*), apart from stop words at its ends.
 
-    Args:
-        is_name: returns True for a name in normalized letters.
-        unsaid: texts, such as the question, whose words do not count in the answer, unless it has no others.
-
+    ``unsaid`` are texts, such as the question, whose words do not count in the answer, unless it has no others;
+    ``is_name`` gets normalized letters.
     Cost: a dozen look-ups per word.
     """
     whole = normalized(text)

@@ -26,12 +26,7 @@ def askable_relations(
 
     Args:
         templates: properties of relations: ``clozes``, ``mined_clozes``, ``yes_no_questions``; empty needs none.
-        ids: of relations; empty means all.
         only_generic: replace all templates of every relation by generic ones.
-
-    Raises:
-        UnknownNameError: an id is not among them.
-        KgprobeError: there are none.
     """
     active = [row for row in graph.read("sample/relations") if row["active"] and (not ids or row["id"] in ids)]
     generic = _generic_rows(graph, _without_templates(active, templates, only_generic))
@@ -95,11 +90,7 @@ def _generic_rows(graph: Graph, rows: Sequence[Row]) -> dict[str, Row]:
 
 
 def _are_persons(types: Sequence[Sequence[str | None]]) -> bool:
-    """Return True if most objects are persons.
-
-    Args:
-        types: labels of the types of each object.
-    """
+    """Return True if most objects are persons, by the labels of their types."""
     persons = 0
     for labels in types:
         persons += any(label is not None and label.lower() in _PERSONS for label in labels)

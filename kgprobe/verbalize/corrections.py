@@ -29,11 +29,8 @@ class Verbalization:
     """A fact in words, with the errors that a person marked.
 
     Attributes:
-        subject, relation, object: ids.
         labels: their labels, separated by commas; a label can contain commas too.
         context: ``present`` or ``past``.
-        text: the sentence.
-        errors: kinds of errors.
         annotated: True if a person marked errors, or that there are none (``-``).
         correction: the sentence without errors; empty if there are none.
     """
@@ -99,11 +96,7 @@ class Unpaired:
 
 
 def read_verbalizations(path: Path) -> tuple[list[Verbalization], list[Placed]]:
-    """Read a table of verbalizations (CSV with a header); return its records and the damaged ones, with first lines.
-
-    Raises:
-        KgprobeError: The table cannot be read, or lacks a column.
-    """
+    """Read a table of verbalizations (CSV with a header); return its records and the damaged ones, with first lines."""
     verbalizations: list[Verbalization] = []
     damaged: list[Placed] = []
     try:

@@ -12,13 +12,7 @@ FREE, ONLY_MINOR, WITH_BLUNDER = "free of errors", "only minor errors", "with a 
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """A kind of error.
-
-    Attributes:
-        name: as in tables of annotations.
-        category: ``minor`` or ``blunder``.
-        meaning: what is wrong, a phrase.
-    """
+    """A kind of error, named as in tables of annotations, of the category ``minor`` or ``blunder``."""
 
     name: str
     category: str

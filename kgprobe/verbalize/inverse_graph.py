@@ -150,9 +150,6 @@ class ReversedSource:
     they are types.
 
     Attributes:
-        graph: the original graph.
-        fingerprint: fingerprint of its state and of the relations.
-        relation_ids: relations to invert.
         numbers: number of its entities' numbers, see :func:`count_numbers`.
     """
 
@@ -206,12 +203,9 @@ def _number_ranges(numbers: int) -> Iterator[tuple[int, int]]:
 
 
 def count_subjects(graph: Graph, max_subjects: float) -> list[ReversedRelation]:
-    """Return the mean number of subjects per object of each relation, by id.
+    """Return the mean number of subjects per object of each relation, by id; keep those up to ``max_subjects``.
 
     Cost: one pass over all facts. Memory: the relations.
-
-    Args:
-        max_subjects: maximum mean number of subjects per object of a kept relation.
     """
     totals: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for first, last in _number_ranges(count_numbers(graph)):

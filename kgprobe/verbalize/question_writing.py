@@ -51,11 +51,9 @@ class QuestionTask:
     """A question to be written.
 
     Attributes:
-        prompt_subject: name of the subject in the prompt.
         subject: names of the subject that are allowed in the question.
         shown: names of the object of a yes/no question, the label first; empty for a wh-question.
         right: names of the right answers, which must not occur in the question.
-        relation: the relation with its templates.
     """
 
     prompt_subject: str
@@ -111,11 +109,7 @@ _TASKS = {
 
 
 def writing_prompt(task: QuestionTask, *, with_alias: bool) -> str:
-    """Return the prompt for a question, with examples.
-
-    Args:
-        with_alias: True if the questions of the examples include an alias of the subject.
-    """
+    """Return the prompt for a question, with examples, whose questions include an alias of the subject if asked."""
     blocks = [_TASKS[task.kind]]
     for shot in _SHOTS:
         full_subject = f"{shot.subject} (also called {shot.alias})"
@@ -146,11 +140,7 @@ def written_question(answer: str) -> str:
 
 
 def objections(text: str, task: QuestionTask) -> list[str]:
-    """Return the objections to a written question; empty if it can be asked.
-
-    Returns:
-        Predicates of the question, each beginning with a fixed phrase; details follow after a colon.
-    """
+    """Return the objections to a written question: predicates, each a fixed phrase, with details after a colon."""
     if not text.strip():
         return ["is empty"]
     template, rest, subjects, objects = _blanked(text, task)
@@ -292,8 +282,7 @@ def _stems(text: str) -> set[str]:
 def _asks_alike(question: str, known: set[str], templates: Sequence[str]) -> bool:
     """Return True if a wh-question asks for the same kind of answer as the templates of its relation.
 
-    Args:
-        known: stems of the words that describe the relation; a noun after *which* must be one of them.
+    A noun after *which* must be one of ``known``, the stems of the words that describe the relation.
     """
     opening = _ASKED_BY.match(question)
     if opening is None:

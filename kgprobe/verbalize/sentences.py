@@ -25,12 +25,7 @@ _DETERMINER = re.compile(r"(?i)\b(?:an?|its|his|her|their|this|that|any|each|eve
 
 @dataclass(frozen=True, slots=True)
 class Cloze:
-    """A cloze sentence about one subject.
-
-    Attributes:
-        template: ends in ``[Y]``; has no ``[X]`` if it contains the subject already.
-        subject: the subject's name.
-    """
+    """A cloze sentence: its template ends in ``[Y]``, and has no ``[X]`` if it contains the subject already."""
 
     template: str
     subject: str
@@ -49,12 +44,7 @@ class Cloze:
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:
     """Return the distinct continuations of a cloze sentence by the names of an entity, in the order of the names.
 
-    Args:
-        template: a cloze sentence that ends in ``[Y]``.
-        names: the entity's label and aliases.
-
-    Returns:
-        Texts without surrounding white space, to be joined to the prompt by one space; at most one per name.
+    They have no surrounding white space, and are joined to the prompt by one space; at most one per name.
     """
     before = template.removesuffix(OBJECT)
     placed = [_placed(before, name) for name in names if name.strip()]
@@ -129,11 +119,7 @@ BLANK = "…"
 
 @dataclass(frozen=True, slots=True)
 class FilledSentence:
-    """A sentence that contains an answer.
-
-    Attributes:
-        start, end: span of the first mention of the answer, in characters.
-    """
+    """A sentence that contains an answer; the span is the first mention's, in characters."""
 
     text: str
     start: int
@@ -145,9 +131,6 @@ def fill_verbatim(template: str, subject: str, answer: str) -> FilledSentence:
 
     >>> fill_verbatim("[Y] is the capital of [X].", "Japan", "tokyo")
     FilledSentence(text='Tokyo is the capital of Japan.', start=0, end=5)
-
-    Args:
-        template: a sentence with ``[Y]``, and usually with ``[X]``.
     """
     # Split the template first, so that a label that looks like a placeholder is left alone.
     text, start = "", -1

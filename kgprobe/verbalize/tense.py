@@ -164,8 +164,6 @@ class _Word(NamedTuple):
 
     Attributes:
         form: in lower case; ``[X]`` and ``[Y]`` are words too.
-        place: index among the words of the template.
-        start, end: position in the template, in characters.
         before: the preceding word, adverbs skipped; empty after a punctuation mark.
         follower: the next word, or empty.
         infinitive: True if a base form is an infinitive here: after *to*, or anywhere after an auxiliary.
@@ -243,14 +241,8 @@ def in_the_past(template: str) -> str | None:
 def templates_of(templates: Sequence[str], past_templates: Sequence[str], ended: bool) -> list[str]:
     """Return the templates of one kind that suit a fact.
 
-    Args:
-        templates: templates of the relation for current facts.
-        past_templates: its templates for ended facts; may be empty.
-        ended: True if the fact has ended, see :func:`has_ended`.
-
-    Returns:
-        For a current fact, ``templates``. For an ended fact, ``past_templates`` and the ``templates`` that are in the
-        past tense; without ``past_templates``, all ``templates`` that can be put in the past.
+    For a current fact, they are ``templates``; for an ended fact, ``past_templates`` and the ``templates`` in the past
+    tense; without ``past_templates``, all ``templates`` that can be put in the past.
     """
     if not ended:
         return list(templates)

@@ -195,8 +195,7 @@ def compare(stated: StatedValue, target: StatedValue, tolerance: float | None = 
     numbers below 10,000, which may be years. Of other numbers, a difference up to ten times the tolerance is near, and
     at most a tenth of the target number.
 
-    Args:
-        tolerance: relative difference of numbers that is right; by default that of rounding to the stated digits.
+    ``tolerance`` is the relative difference of numbers that is right; by default that of rounding to stated digits.
     """
     by_date = max(
         (_dates_agree(date, other) for date in stated.dates for other in target.dates), default=Agreement.NONE

@@ -33,10 +33,8 @@ class FactLabels:
 
     Attributes:
         graph: state of the graph when they were made, see :func:`~kgprobe.graph.state.graph_state`; None if unknown.
-        schemes: schemes of classes that the rows can have.
         rows: yields the rows, the same in every call.
         predictions: yields predictions of facts that have no row, in the same form.
-        remedy: how to get predictions of further facts, in a sentence.
     """
 
     name: str
@@ -87,9 +85,6 @@ class FactLabels:
         """Raise ArgumentError if no fact has one of these classes; the message lists those that have some.
 
         Cost: a pass over the labels.
-
-        Args:
-            predicted: True if facts may have their class by a prediction.
         """
         sizes, left_out = count_classes(chain(self.rows(), self.predictions()), predicted=predicted)
         if not any(sizes[name] for name in classes):

@@ -44,8 +44,6 @@ class NotRetrieved:
     """Numbers of labelled facts that are not to be retrieved, by reason.
 
     Attributes:
-        options: the selection.
-        known: facts that it does not select.
         predicted: selected facts that the model was not asked.
         beyond: further selected facts around the entities than ``per_entity``.
         taken: facts to retrieve; ``taken_predicted`` of them are predicted.
@@ -85,7 +83,6 @@ class FactToRetrieve(msgspec.Struct, frozen=True):
     """A fact that the model does not know.
 
     Attributes:
-        text: the fact as a sentence.
         entities: ids of the requested entities that it is around; empty if none are requested.
         known, known_low, known_high: probability that the model knows it, with its 90% interval; in [0, 1].
         basis: ``asked`` or ``predicted``.
@@ -164,12 +161,7 @@ def facts_to_retrieve(
 
 @dataclass(slots=True)
 class _Selected:
-    """The selected facts of labels, those near some entities or all.
-
-    Attributes:
-        left_out: counts the other facts.
-        has_predictions: True if a labelled fact is predicted.
-    """
+    """The selected facts of labels, those near some entities or all, and the counts of the others."""
 
     labels: FactLabels
     options: RetrievalOptions

@@ -14,11 +14,7 @@ FORMATS = ("text", "jsonl", "cypher")
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """Selection of the facts to retrieve.
-
-    Attributes:
-        below: used if there are no classes.
-    """
+    """Selection of the facts to retrieve."""
 
     classes: tuple[str, ...] = option(
         (), "Select facts of this class, such as 'unknown'; repeatable.", flag="class", metavar="NAME", common=True

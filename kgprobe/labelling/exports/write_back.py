@@ -187,10 +187,8 @@ class LabelledRelation(ResultRow):
     """Labels of one relation.
 
     Attributes:
-        labelled: labelled facts.
         found: facts with a relationship or node on which their labels are written.
         not_writable: facts that the graph represents in a form that has no place for properties.
-        missing: facts that are not in the graph.
     """
 
     relation: str
@@ -206,16 +204,12 @@ class WriteBack(Result):
     """Result of a write-back, or of its dry run.
 
     Attributes:
-        labels: name of the table or run.
-        dry_run: True if nothing was written.
-        relations: counts by relation.
         written: relationships and nodes that got new properties, or would get them.
         unchanged: relationships and nodes that had these properties already.
         removed: relationships and nodes that lost their properties, because their fact has no label any more.
         unlabelled: relationships and nodes of the mapping without a label.
         obstacles: numbers of facts that are not writable, by reason.
         unusable: relationships and nodes of the mapping that are not facts.
-        examples: examples of missing facts.
     """
 
     labels: str
@@ -301,7 +295,6 @@ class RemovedLabels:
     """Result of a removal, or of its dry run.
 
     Attributes:
-        dry_run: True if nothing was removed.
         cleared: relationships and nodes that lost the written properties, or would lose them.
         left: relationships and nodes with properties of these names that kgprobe has not written.
         foreign: these properties; None if there are none.
@@ -328,12 +321,7 @@ class RemovedLabels:
 def remove_labels(
     graph: Graph, prefix: str = PREFIX, *, dry_run: bool = False, on_progress: OnProgress = no_progress
 ) -> RemovedLabels:
-    """Remove all written properties from a user's graph.
-
-    Args:
-        dry_run: True to count and remove nothing.
-        on_progress: called with the relationships and nodes that were cleared.
-    """
+    """Remove all written properties from a user's graph."""
     names = property_names(prefix)
     encoder, decoder = msgspec.json.Encoder(), msgspec.json.Decoder(Change)
     foreign = _Foreign(names)

@@ -47,7 +47,6 @@ class ChoiceEvidence(Evidence, frozen=True, eq=False, tag="choices"):
         choices: the relation's answers, in the order of its space.
         right: position of the fact's object among the answers.
         apart: positions of the answers that are left out, because they are also right or have the same label.
-        sentences: at least one.
     """
 
     choices: tuple[AnswerChoice, ...]

@@ -49,9 +49,7 @@ def read_space(graph: Graph, relation: str, given: Sequence[str], most: int) -> 
 
     Cost: a look-up for each answer, up to the maximum plus one.
 
-    Args:
-        given: ids of the answers in the order of the data set; empty for the relation's objects, by entity number.
-        most: maximum number of answers.
+    ``given`` are ids in the order of the data set; empty for the relation's objects, by entity number.
     """
     if given:
         count, has = len(given), f"{len(given):,} answers"
@@ -74,9 +72,8 @@ def read_space(graph: Graph, relation: str, given: Sequence[str], most: int) -> 
 class SentenceTemplate:
     """A sentence of a relation.
 
-    Attributes:
-        place: position among the relation's sentences, counted from 1.
-        verbatim: True if names are filled in unchanged; else names in a cloze sentence get their articles.
+    Its place is counted from 1. If ``verbatim``, names are filled in unchanged; else those in a cloze sentence get
+    their articles.
     """
 
     text: str
@@ -107,11 +104,7 @@ class SentenceTemplate:
 def reduced(scored: ScoredPassages, passages: Sequence[Passage], reduction: str, *, conditional: bool) -> Floats:
     """Return a score for each sentence, shape (sentences,); higher is more probable.
 
-    Args:
-        scored: sums of log-probabilities; none of the sentences may be missing.
-        passages: the sentences.
-        reduction: one of ``REDUCTIONS``.
-        conditional: score from the answer on instead of the whole sentence.
+    ``reduction`` is one of ``REDUCTIONS``; if ``conditional``, scores are from the answer on. No sum may be missing.
     """
     if reduction == "sum":
         return scored.values
@@ -152,14 +145,8 @@ class ChoiceProbe:
     ) -> None:
         """Read the relations' sentences.
 
-        Args:
-            as_of: reference date (``yyyymmdd``) of right answers; facts that ended before it are asked in the past
-                tense.
-            relations: ids; by default every active relation with a sentence.
-
-        Raises:
-            UnknownNameError: a listed relation is not active or has no sentence.
-            KgprobeError: no relation has a sentence.
+        Without listed ones, they are all active ones with a sentence. Right answers are those at ``as_of``
+        (``yyyymmdd``); facts that ended before it are asked in the past tense.
         """
         rows = askable_relations(graph, ["sentences", "clozes"], relations)
         self.relations: Sequence[str] = list(rows)

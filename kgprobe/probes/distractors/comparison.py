@@ -62,13 +62,8 @@ class DistractorProbe:
     ) -> None:
         """Read the relations' cloze sentences, and make the strategy.
 
-        Args:
-            as_of: reference date (``yyyymmdd``). Objects that are true at it are not used as distractors; facts that
-                ended before it are asked in the past tense.
-            relations: ids; by default every active relation with cloze sentences.
-
-        Raises:
-            UnknownNameError: the strategy is unknown, or see :class:`~kgprobe.probes.clozes.ClozeItems`.
+        Objects that are true at ``as_of`` (``yyyymmdd``) are not used as distractors; facts that ended before it are
+        asked in the past tense. Without listed relations, they are all active ones with cloze sentences.
         """
         self._items = ClozeItems(
             graph, as_of, sentences=options.sentences, relations=relations, templates=options.templates
@@ -81,10 +76,7 @@ class DistractorProbe:
         return {**self._comparison.describe(), **self._items.describe()}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
-
-        Cost: see :meth:`DistractorComparison.answer`.
-        """
+        """Return an outcome for each fact, at the cost of :meth:`DistractorComparison.answer`."""
         return self._comparison.answer(self._items.of(facts, seed), seed)
 
 
@@ -92,11 +84,7 @@ class DistractorComparison:
     """Comparison of cloze items with one model and one strategy."""
 
     def __init__(self, graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> None:
-        """Make the strategy.
-
-        Raises:
-            UnknownNameError: the strategy is unknown.
-        """
+        """Make the strategy."""
         self._scorer = scorer
         # The error of a model without an end token.
         self._endless: str | None = None
@@ -164,9 +152,7 @@ class _AskedSentence:
     """A cloze sentence with the distractors that can be asked.
 
     Attributes:
-        retrieved: what the strategy found.
         rivals: the distractors with a name that the model can score.
-        left_out: the others.
         values: log Pl of the object, then of each rival; empty until they are compared.
     """
 

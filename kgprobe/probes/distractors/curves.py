@@ -48,7 +48,6 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: 
     Args:
         values: K(f), shape (facts, n), at least one fact.
         seed: random seed; the same seed resamples the same facts for curves over equally many facts.
-        replicates: number of bootstrap samples.
         least: minimum possible value, -1 for differences; the maximum is 1.
     """
     facts = len(values)

@@ -40,12 +40,10 @@ class NamedEntity(msgspec.Struct, frozen=True):
 
 
 class Rival(msgspec.Struct, frozen=True):
-    """A distractor.
+    """A distractor, with the reason for its choice, a short phrase.
 
-    Attributes:
-        why: reason for the choice of this distractor, a short phrase.
-        former: True if it was right before.
-        unlike: True if it shares no feature with the object although similar distractors were asked for.
+    If ``former``, it was right before; if ``unlike``, it shares no feature with the object although similar distractors
+    were asked for.
     """
 
     id: str
@@ -66,14 +64,11 @@ class Sentence(msgspec.Struct, frozen=True, eq=False):
     """One cloze sentence.
 
     Attributes:
-        prompt: the text before the blank.
         rivals: positions of its distractors among the evidence's, in the order of retrieval.
         log_plausibilities: natural logarithms, -inf for a plausibility of 0: the right object's, then the rivals'.
             Shape (1 + rivals,).
         certified: number of leading distractors that are proved to be the most plausible; None unless optimal.
         pool: number of entities that the distractors are the most plausible of, with the object; None unless optimal.
-        note: remark on the distractors.
-        left_out: distractors that could not be asked.
     """
 
     prompt: str
@@ -98,7 +93,6 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
     """The compared plausibilities, with one entry per sentence.
 
     Attributes:
-        subject: label of the subject.
         rivals: the distinct distractors of all sentences.
         shown: position of the sentence that is shown; its result agrees with the verdict.
         chance: chance level, with an independent guess in each sentence.
@@ -190,12 +184,8 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
 def plausibility_table(values: list[Floats], count: int) -> tuple[Floats, Floats]:
     """Return the arguments of :mod:`.measure` for sentences: the object's plausibilities, and the rivals'.
 
-    Args:
-        values: plausibilities of each sentence, the object's first.
-        count: maximum number of rivals per sentence.
-
-    Returns:
-        Arrays of shapes (sentences,) and (sentences, count), with NaN where a sentence has fewer rivals.
+    Values have the object's plausibility first. The results have the shapes (sentences,) and (sentences, count), with
+    NaN where a sentence has fewer rivals.
     """
     rivals = np.full((len(values), count), np.nan)
     sizes = np.array([min(len(sentence) - 1, count) for sentence in values], dtype=np.int64)
@@ -221,12 +211,7 @@ def min_at_n(plausibility: Floats, rivals: Floats) -> Bools:
 def avg_at_n(plausibility: Floats, rivals: Floats) -> Floats:
     """Return the share of the first n distractors that the object beats, for every n at once.
 
-    Args:
-        plausibility: log Pl(o | c), shape (sentences,).
-        rivals: log Pl(o* | c), in the order of retrieval, shape (sentences, n); NaN where a sentence has fewer.
-
-    Returns:
-        Shape (sentences, n), in [0, 1]; NaN without distractors.
+    Arguments as of :func:`min_at_n`. The result has the shape (sentences, n), in [0, 1]; NaN without distractors.
     """
     present = np.cumsum(~np.isnan(rivals), axis=1)
     beaten = np.cumsum(plausibility[:, None] > rivals, axis=1)
@@ -299,9 +284,7 @@ class Measured:
 def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
     """Return the measures of every fact by its outcome. Memory: 32 bytes per fact and n.
 
-    Args:
-        outcomes: outcomes of the probe; a fact that was asked several times has several rows.
-        count: maximum n.
+    A fact that was asked several times has several rows; ``count`` is the maximum n.
     """
     facts: list[str] = []
     blocks: list[tuple[NDArray[Any], ...]] = []
@@ -381,11 +364,7 @@ def _measures(evidences: Sequence[DistractorEvidence], count: int) -> tuple[NDAr
 
 
 def common_facts(measured: Sequence[Measured]) -> list[str]:
-    """Return the ids of the facts that were asked in all of the measurements, sorted.
-
-    Raises:
-        KgprobeError: there are none.
-    """
+    """Return the sorted ids of the facts that were asked in all of the measurements; KgprobeError if there are none."""
     common = sorted(set.intersection(*(set(measurement.facts) for measurement in measured)))
     if not common:
         raise KgprobeError("No fact could be asked in all of these measurements; `kgprobe probe distractors` says why.")
@@ -416,9 +395,6 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     """Return a table of both aggregations at some n, over the asked facts; no table if there are none.
 
     A fact that was asked several times, in the rounds of a run, counts once, with the mean of its questions.
-
-    Args:
-        described: the probe's description.
     """
     count = described["distractors"]
     measures = measured(outcomes, count)

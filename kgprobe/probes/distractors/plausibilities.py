@@ -37,14 +37,7 @@ _ROWS_AT_ONCE = 50_000
 def plausibility_file(
     rows_of: Callable[[Outcome], list[dict[str, Any]]], path: Path
 ) -> Iterator[Callable[[Outcome], None]]:
-    """Open the table of a measurement's outcomes for writing; yields a function that adds an outcome. Bounded memory.
-
-    Args:
-        rows_of: returns the rows of an outcome.
-
-    Raises:
-        KgprobeError: the file cannot be written.
-    """
+    """Open the table of a measurement's outcomes; yields a function that adds an outcome. Bounded memory."""
     rows: list[dict[str, Any]] = []
     with replacing(path) as unfinished, pq.ParquetWriter(unfinished, SCHEMA, compression="zstd") as writer:
 

@@ -21,7 +21,6 @@ class PromptEvidence(Evidence, frozen=True, eq=False):
     """A prompt about a fact.
 
     Attributes:
-        subject: label of the subject.
         asked: end of the prompt, in readable form.
         examples: number of examples in the prompt; fewer than asked for if the relation or the context has no more.
     """
@@ -46,7 +45,6 @@ class ExampleEvidence(PromptEvidence, frozen=True, eq=False, tag="examples"):
     """One fact with its choices.
 
     Attributes:
-        others: the other choices.
         log_probabilities: natural logarithms of P(y | prompt), the product over y's tokens; the object's first, then
             those of the others. Shape (1 + others,).
         left_out: choices that the model cannot score, with the reason.
@@ -98,8 +96,7 @@ class ExampleEvidence(PromptEvidence, frozen=True, eq=False, tag="examples"):
 
         Memory: a few numbers per fact.
 
-        Args:
-            described: the probe's description; a note counts the facts with fewer ``examples`` or ``choices``.
+        A note counts the facts with fewer ``examples`` or ``choices`` than described.
         """
         results = []
         fewer_examples = fewer_choices = left_out = 0

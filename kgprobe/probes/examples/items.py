@@ -29,11 +29,7 @@ _NAMESAKES = 10
 
 @dataclass(frozen=True, slots=True)
 class ChoiceItem:
-    """A fact with its choices.
-
-    Attributes:
-        others: the other choices, with distinct labels.
-    """
+    """A fact with its other choices, whose labels are distinct."""
 
     fact: AskedFact
     others: Sequence[Negative]
@@ -52,11 +48,7 @@ class ChoiceItem:
 def draw_choices(
     negatives: Negatives, facts: Sequence[AskedFact], others: int, seed: Sequence[int]
 ) -> list[ChoiceItem]:
-    """Draw up to ``others`` other objects of the relation as choices for each fact.
-
-    Args:
-        others: number of other objects; fewer if the relation has no more.
-    """
+    """Draw up to ``others`` other objects of the relation as choices for each fact."""
     drawn = negatives.draw(facts, others + _NAMESAKES, seed)
     items = []
     for fact, objects in zip(facts, drawn, strict=True):
@@ -74,13 +66,7 @@ def ask_after_examples(
     items: Sequence[ChoiceItem],
     demonstrations: Mapping[str, Sequence[Demonstration]],
 ) -> Iterator[Outcome]:
-    """Yield an outcome for each fact.
-
-    Cost: one scoring of all choices, with the common prefix of a relation's prompts computed once.
-
-    Args:
-        demonstrations: formatted examples, by relation.
-    """
+    """Yield an outcome for each fact by one scoring of all choices; a relation's common prefix is computed once."""
     written: list[Prompt] = []
     continuations: list[Sequence[str]] = []
     for item in items:

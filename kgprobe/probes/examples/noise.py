@@ -49,8 +49,7 @@ def draw_fitting(
 ) -> tuple[dict[str, list[Demonstration]], int]:
     """Return demonstrations of relations with enough facts, and the number that fits into the model's context.
 
-    Raises:
-        KgprobeError: no relation has enough facts, or fewer than four examples fit.
+    KgprobeError: no relation has enough facts, or fewer than four examples fit.
     """
     everything = draw_demonstrations(graph, relations, most, seed, as_of)
     drawn = {relation: examples for relation, examples in everything.items() if len(examples) >= most}
@@ -88,7 +87,6 @@ class NoisySequence:
     """Examples of one relation, unchanged and with replacements of both contents in both arrangements.
 
     Attributes:
-        right: the examples.
         replaced: places of replaced examples by arrangement; each shape (replaced,), sorted.
         replacements: replacing examples by place, by content.
     """
@@ -109,11 +107,7 @@ def make_noisy(
 ) -> NoisySequence | None:
     """Return examples with replacements; None if an example has no wrong object, or too few names can be invented.
 
-    Args:
-        demonstrations: the examples.
-        replaced: number of replaced examples.
-        seed: of the random choices.
-        as_of: objects that are right at this date (``yyyymmdd``) are not wrong.
+    Objects that are right at ``as_of`` (``yyyymmdd``) are not wrong.
     """
     generator = np.random.default_rng([*seed, _NOISE])
     length = len(demonstrations)
@@ -179,7 +173,6 @@ class NoisyProbabilities:
     """The probabilities of one sequence's objects.
 
     Attributes:
-        sequence: the examples.
         as_it_is: probability of each object given all examples before it, unchanged; shape (examples,).
         noisy: the same with replacements, by arrangement and content.
     """

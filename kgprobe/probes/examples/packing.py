@@ -84,7 +84,6 @@ class Sequences:
     """Facts that share sequences, as input of a scorer.
 
     Attributes:
-        items: the facts.
         beginning: the examples before the first fact.
         prompts, continuations: for each sequence and fact, the text before its choice, and the choice.
         orders: for each fact, the position of its choice in each sequence; facts with fewer choices than sequences
@@ -129,10 +128,7 @@ def ask_packed(
 
     Cost: one pass over each sequence; a fact has as many sequences as choices.
 
-    Args:
-        demonstrations: formatted examples, by relation.
-        seed: of the order of the choices.
-        separate_tokens: True to tokenize each subject and choice separately.
+    The seed gives the order of the choices; ``separate_tokens`` tokenizes each subject and choice separately.
     """
     separate = SeparateTokens(scorer, prompts.layout) if separate_tokens else None
     packs = list(_packs(prompts, separate, items, demonstrations, seed))
@@ -210,11 +206,8 @@ def pack(
 ) -> Sequences:
     """Return facts in sequences.
 
-    Args:
-        items: facts of one relation.
-        orders: for each fact, the positions of its choices in the order of the sequences.
-        demonstrations: the examples before the first fact, and five for each gap between two facts.
-        before: number of examples before the first fact.
+    The facts are of one relation; ``orders`` has, for each, the positions of its choices in the order of the sequences.
+    ``before`` demonstrations come before the first fact, and five in each gap between two facts.
     """
     if not demonstrations:
         return Sequences(items, "", [], [], orders, [Prompt("", "", "", 0)] * len(items))

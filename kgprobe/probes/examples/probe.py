@@ -25,16 +25,7 @@ class ExampleProbe:
     def __init__(
         self, graph: Graph, scorer: TextScorer, options: ExampleOptions, *, as_of: int, relations: Sequence[str] = ()
     ) -> None:
-        """Read the relations.
-
-        Args:
-            as_of: reference date (``yyyymmdd``): examples and facts are true at it, other choices are not.
-            relations: ids; by default every active relation.
-
-        Raises:
-            ArgumentError: see :func:`~kgprobe.probes.examples.checked_options`.
-            UnknownNameError, KgprobeError: see :class:`~kgprobe.probes.examples.prompts.PromptWriter`.
-        """
+        """Read the relations; examples and facts are true at ``as_of`` (``yyyymmdd``), other choices are not."""
         options = checked_options(options)
         self._scorer = scorer
         self._options = options

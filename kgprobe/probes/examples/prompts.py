@@ -39,10 +39,8 @@ class Prompt:
     """Text before the choices.
 
     Attributes:
-        text: the whole prompt.
         beginning: prefix that is shared with other prompts; may be empty.
         ending: end of the prompt, in readable form.
-        examples: number of examples.
     """
 
     text: str
@@ -104,9 +102,7 @@ class Room:
     def __init__(self, scorer: TextScorer | None, reserved: int = 0) -> None:
         """Measure texts by a model's tokenizer.
 
-        Args:
-            scorer: None if the tokenizer is unknown: then everything fits.
-            reserved: number of tokens of the context to leave free.
+        Without a scorer the tokenizer is unknown, and everything fits. ``reserved`` tokens of the context stay free.
         """
         self._scorer = scorer
         self._reserved = reserved
@@ -142,9 +138,7 @@ class ExamplePrompts:
     """Few-shot prompts.
 
     Attributes:
-        layout: the separators.
         count: maximum number of examples.
-        room: room in the model's context.
         templates: cloze sentence of examples and fact, by relation; empty for plain names.
     """
 
@@ -177,9 +171,7 @@ class ExamplePrompts:
     def prompt(self, fact: AskedFact, demonstrations: Sequence[Demonstration], behind: Sequence[str] = ()) -> Prompt:
         """Return the prompt of a fact, with as many of the first examples as fit and do not reveal the answer.
 
-        Args:
-            demonstrations: formatted examples of the fact's relation.
-            behind: the possible continuations; each must fit into the context.
+        Each of the possible continuations ``behind`` it must fit into the context.
         """
         subject = self.subject(fact.relation, fact.subject_label)
         usable = demonstrations_for([fact], demonstrations, self.count)
@@ -189,11 +181,7 @@ class ExamplePrompts:
 
 
 def numbered_templates(templates: Mapping[str, Sequence[str]], number: int | None) -> dict[str, str]:
-    """Return one cloze sentence of each relation that has it.
-
-    Args:
-        number: place of the sentence, from 1; None is the first.
-    """
+    """Return the cloze sentence with a number (from 1; None is the first) of each relation that has it."""
     place = (number or 1) - 1
     return {relation: sentences[place] for relation, sentences in templates.items() if place < len(sentences)}
 
@@ -203,12 +191,7 @@ _SPARE = 16
 
 
 class PromptWriter:
-    """Writer of prompts.
-
-    Attributes:
-        relations: ids of the relations whose facts can be asked, sorted.
-        examples: format of the examples.
-    """
+    """Writer of prompts; ``relations`` are the sorted ids of those whose facts can be asked."""
 
     def __init__(
         self,
@@ -222,14 +205,8 @@ class PromptWriter:
     ) -> None:
         """Read the relations.
 
-        Args:
-            as_of: reference date (``yyyymmdd``) at which examples and facts are true.
-            relations: ids; by default every active relation.
-            further: number of examples in addition to those before a fact.
-
-        Raises:
-            UnknownNameError: a listed relation is not active, or lacks a required cloze sentence.
-            KgprobeError: the graph has no relation.
+        Examples and facts are true at ``as_of`` (``yyyymmdd``); by default, all active relations. There are ``further``
+        examples in addition to those before a fact.
         """
         kind = CLOZES[options.templates]
         self._clozes = (

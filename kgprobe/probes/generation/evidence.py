@@ -23,9 +23,7 @@ _LENGTHS = (1, 2, 5, 10, 20)
 class NameInText(msgspec.Struct, frozen=True):
     """Occurrence of a name in a text.
 
-    Attributes:
-        start, end: position in characters of the text.
-        words: number of words before the name, without an article at the start of the text.
+    Positions are in characters; ``words`` are those before it, without an article at the start of the text.
     """
 
     name: str
@@ -121,11 +119,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
 
 
 def counted_end(text: str, until: str) -> int:
-    """Return the number of characters of a text that count, including leading white space.
-
-    Args:
-        until: one of ``ENDS``.
-    """
+    """Return the number of characters of a text that count by one of ``ENDS``, including leading white space."""
     if until == "end":
         return len(text)
     start = text.lstrip()

@@ -42,7 +42,6 @@ class ObjectNames:
     """Names to look for in a text.
 
     Attributes:
-        own: names of the asked object.
         further: names of the subject's other right objects.
         former: names of objects that were right before and no longer are.
         is_name: returns True for normalized names of the relation's objects, those above included.
@@ -72,9 +71,7 @@ def outcome_of_text(
 
     Cost: about 12 look-ups per word.
 
-    Args:
-        request: text of the request.
-        until: part of the text that counts, one of ``ENDS``.
+    ``until`` is the part of the text that counts, one of ``ENDS``.
     """
     written = answer.text if isinstance(answer, Answer) else ""
     counted = counted_end(written, until)
@@ -135,13 +132,7 @@ class GenerationProbe:
         *,
         as_of: int,
     ) -> None:
-        """Make a probe.
-
-        Args:
-            prompts: writer of the prompts, with room for the new tokens.
-            generator: the model.
-            as_of: reference date (``yyyymmdd``) of right objects.
-        """
+        """Make a probe; the prompts leave room for the new tokens, and right objects are those at ``as_of``."""
         self.relations: Sequence[str] = prompts.relations
         self._graph = graph
         self._prompts = prompts

@@ -53,9 +53,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
 
     Attributes:
         kind: ``yes/no`` or ``wh``.
-        text: the question.
         answer: None if the model gave none.
-        chance: chance level.
         expected: for a yes/no question, True if yes is right.
         negative: for a yes/no question, the id of the wrong object in place of the fact's.
         candidates: number of objects that the graph has of the relation, from which the wrong object was drawn.
@@ -235,9 +233,7 @@ def _notes_of_sides(yes: int, no: int, says_yes: Share | None, balanced: Share |
 def _credits_tables(answers: pd.DataFrame, credit: str) -> Iterator[Table]:
     """Yield the rates of answers and facts by both credits, if there are wh-questions.
 
-    Args:
-        answers: answers, with both credits of wh-questions; None if the grader gave no answer.
-        credit: the credit that is the verdict.
+    A credit is None if the grader gave no answer; ``credit`` is the one that is the verdict.
     """
     is_wh = answers["kind"].eq("wh")
     if not answers.loc[is_wh, [OWN, ANY]].notna().any(axis=None):

@@ -119,10 +119,7 @@ def grading_prompt(
 ) -> str:
     """Return the grader's prompt; it ends where the reply follows.
 
-    Args:
-        own: the names of the fact's own object, its label first.
-        others: the names of each further right object.
-        credit: the right answers: the own object, or any right object.
+    The label is the first of the own names; right answers by ``credit`` are the own object, or any right object.
     """
     right = [_listed(own)]
     instruction, block, examples = _INSTRUCTION, _BLOCK, _EXAMPLES
@@ -149,7 +146,6 @@ def verify(
 
     Args:
         grader: grader of wh-questions; None to decide by names.
-        grader_tokens: maximum tokens of a grader's reply.
         known: names of the graph, to prefer the longest name in an answer; None for the questions' names alone.
         credit: the credit of wh-questions that is the verdict, an entry of :data:`~kgprobe.probes.questions.CREDITS`.
             With a grader, the other credit can be open (None); see :func:`with_both_credits`.
@@ -157,9 +153,6 @@ def verify(
 
     Cost: one request to the grader for each answered wh-question. The names of a relation's objects are read when an
     answer has other words next to a right name.
-
-    Raises:
-        KgprobeError: the grader cannot be asked at all.
     """
     readings = [
         _read(question, answer, known, credit, tolerance) for question, answer in zip(questions, answers, strict=True)
@@ -191,8 +184,7 @@ def with_both_credits(
     one. In the other cases the grader is asked again. Verdicts do not change. If its reply is unreadable, names decide;
     without a reply, the credit stays None.
 
-    Args:
-        verified: the answers as :func:`verify` returns them with this grader and credit.
+    ``verified`` is the result of :func:`verify` with this grader and credit.
 
     Cost: one request to the grader for each open credit.
     """
@@ -303,8 +295,7 @@ def _names_something(question: FactQuestion, text: str, reading: GradedAnswer, i
 def _with_grade(read: GradedAnswer, reply: Answer | Unanswered, credit: str, *, is_single: bool) -> GradedAnswer:
     """Return the verdict by the grader's reply; unanswered without a reply.
 
-    Args:
-        is_single: True if one object is right, so that both credits are the same.
+    If ``is_single``, one object is right, so that both credits are the same.
     """
     if isinstance(reply, Unanswered):
         reason = f"the grader gave no answer: {reply.reason}"
@@ -347,11 +338,7 @@ class ErrorClass(str, Enum):
 def read_error(
     question: FactQuestion, answer: Answer, verified: GradedAnswer, templates: Sequence[str]
 ) -> ErrorClass | None:
-    """Return the class of a mistake by the answer alone; None if follow-up questions must decide.
-
-    Args:
-        templates: templates of the relation, with both placeholders.
-    """
+    """Return the class of a mistake by the answer alone; None if follow-up questions must decide."""
     if verified.verdict is Verdict.REFUSED:
         return ErrorClass.REFUSED
     if verified.verdict is Verdict.OFF_FORMAT:
@@ -376,11 +363,8 @@ def follow_ups(
     """Return the follow-up questions after a mistake; a right answer to any of them makes the mistake inconsistent.
 
     Args:
-        question: the question with the wrong answer.
-        paraphrases: the same question in other words.
         about: the yes/no question about the fact itself. It is asked if the mistake was not to name the object, or to
             say yes to another object of a subject that has only one: a second yes contradicts the first.
-        limit: maximum number of questions.
     """
     questions = [replace(question, text=text, written=None, fell_back=()) for text in paraphrases]
     if question.kind is QuestionKind.WH or (not question.expected and len(question.right) == 1):
@@ -393,10 +377,7 @@ def class_after(
 ) -> ErrorClass:
     """Return the class of a mistake by the answers to its follow-up questions.
 
-    Args:
-        answer: the mistake.
-        followed: the verified answers to the follow-up questions.
-        is_name: returns True for a normalized name of the graph; called only if no other class applies.
+    ``is_name`` gets normalized names; it is called only if no other class applies.
     """
     verdicts = list(map(attrgetter("verdict"), followed))
     if Verdict.RIGHT in verdicts:

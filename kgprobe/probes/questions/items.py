@@ -66,8 +66,6 @@ class FactQuestion:
 
     Attributes:
         text: empty if the fact cannot be asked, for ``reason``.
-        right: all right objects of the subject.
-        former: objects that were right and no longer are.
         negative: the wrong object of a yes/no question with the answer no.
         written, fell_back: see :class:`~.evidence.QuestionEvidence`.
     """
@@ -116,11 +114,7 @@ class FactQuestion:
 
 
 def right_and_former(rows: Sequence[Row]) -> tuple[list[RightAnswer], list[RightAnswer]]:
-    """Return the objects that are right, and those that were and no longer are.
-
-    Args:
-        rows: all objects of a subject and relation, see :func:`~kgprobe.sampling.facts.read_answers`.
-    """
+    """Return the right objects, and the former ones, of rows of :func:`~kgprobe.sampling.facts.read_answers`."""
     right: list[RightAnswer] = []
     former: list[RightAnswer] = []
     for row in rows:
@@ -131,12 +125,7 @@ def right_and_former(rows: Sequence[Row]) -> tuple[list[RightAnswer], list[Right
 
 
 class QuestionItems:
-    """Questions about a graph's facts.
-
-    Attributes:
-        graph: the facts' graph.
-        relations: ids of the relations with templates of questions, sorted.
-    """
+    """Questions about a graph's facts; ``relations`` are the sorted ids of those with templates of questions."""
 
     def __init__(
         self,
@@ -152,18 +141,11 @@ class QuestionItems:
         """Read the relations' templates of questions.
 
         Args:
-            as_of: reference date (``yyyymmdd``) of right answers.
             difficulty: one of ``DIFFICULTIES``.
             with_alias: mention the subject's first alias, for subjects that share a name.
-            relations: ids; by default every active relation with a template of a question.
             writer: model that words the questions; a template replaces questions that fail the checks. None for
                 templates only.
             only_generic: ask every relation by templates made of its label.
-
-        Raises:
-            ArgumentError: the difficulty is unknown.
-            UnknownNameError: a listed relation is not active or has no question.
-            KgprobeError: no relation has a question.
         """
         check_choice("difficulty", difficulty, DIFFICULTIES)
         rows = askable_relations(graph, ["yes_no_questions"], relations, only_generic=only_generic)

@@ -87,8 +87,6 @@ class QuestionProbe:
         """Make a probe.
 
         Args:
-            items: source of the questions.
-            generator: the model under test.
             grader: reads answers to wh-questions; None to decide by names.
             credit: right answers to wh-questions, an entry of :data:`~kgprobe.probes.questions.CREDITS`: ``own``, the
                 fact's own object; ``any``, any right object.
@@ -97,9 +95,6 @@ class QuestionProbe:
                 answer with a reason has about 30 tokens; a reasoning model needs many more without ``thinking``.
             thinking: mode of the model under test; None for the default. Graders have their default.
             tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
-
-        Raises:
-            ArgumentError: the credit is unknown, or the model cannot be set to this mode.
         """
         check_choice("credit", credit, CREDITS)
         self._credit = credit

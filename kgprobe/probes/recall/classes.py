@@ -15,9 +15,8 @@ def class_of_answers(greedy_right: int, greedy: int, sampled_right: int, sampled
     >>> class_of_answers(10, 10, 31, 160), class_of_answers(0, 10, 2, 160)
     ('highly known', 'weakly known')
 
-    Args:
-        greedy_right, greedy: right and all greedy answers, one for each prompt with its own few-shot examples.
-        sampled_right, sampled: the same for answers at a temperature above 0, over the same prompts.
+    Greedy answers are one for each prompt with its own few-shot examples; sampled ones are at a temperature above 0,
+    over the same prompts.
     """
     highly, maybe, weakly, unknown = CLASSES
     if not greedy:
@@ -35,9 +34,7 @@ def guessed_classes(guess: float, greedy: int, sampled: int) -> Mapping[str, flo
     >>> guessed_classes(0.5, 1, 1)
     {'highly known': 0.5, 'maybe known': 0.0, 'weakly known': 0.25, 'unknown': 0.25}
 
-    Args:
-        guess: probability that one guess is right, in [0, 1].
-        greedy, sampled: numbers of answers, at least 1 greedy one.
+    ``guess`` is the probability that one guess is right, in [0, 1]; at least one answer is greedy.
     """
     all_right, none_right = guess**greedy, (1 - guess) ** greedy
     no_sample = (1 - guess) ** sampled

@@ -27,9 +27,6 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
     Attributes:
         question: the question, or the cloze sentence up to its blank.
         right: all right objects, the fact's own first.
-        examples: number of few-shot examples in each prompt.
-        greedy_right, greedy: right and all greedy answers.
-        sampled_right, sampled: right and all sampled answers.
         wrong: distinct wrong answers: greedy ones first, the most frequent first; at most ``SHOWN_ANSWERS``.
         chance: probability that a random object of the relation is right; None if unknown.
         thought_tokens: tokens of the thought before each answer; empty if there are none.

@@ -79,24 +79,10 @@ class _Form:
 
 
 class RecallItems:
-    """Prompts about a graph's facts.
-
-    Attributes:
-        graph: the facts' graph.
-        relations: ids of the relations that can be asked, sorted.
-    """
+    """Prompts about a graph's facts; ``relations`` are the sorted ids of those that can be asked."""
 
     def __init__(self, graph: Graph, options: RecallOptions, *, as_of: int, relations: Sequence[str] = ()) -> None:
-        """Read the relations' templates.
-
-        Args:
-            as_of: reference date (``yyyymmdd``) of right answers.
-            relations: ids; by default every active relation with a wh-question or a cloze sentence.
-
-        Raises:
-            UnknownNameError: a listed relation is not active, or has no such template.
-            KgprobeError: no relation has one.
-        """
+        """Read the relations' templates; by default of every active one with a wh-question or a cloze sentence."""
         rows = askable_relations(graph, ["wh_questions", "clozes"], relations, only_generic=options.wording == GENERIC)
         self.graph = graph
         self.relations: Sequence[str] = list(rows)

@@ -96,11 +96,7 @@ class JudgementEvidence(Evidence, frozen=True, eq=False):
 
 
 class JudgedStatement(msgspec.Struct, frozen=True, eq=False):
-    """A statement with the model's judgement.
-
-    Attributes:
-        log_probabilities: natural logarithms of the answers' probabilities: true, false, unknown. Shape (3,).
-    """
+    """A statement with the model's judgement: natural log-probabilities of true, false, unknown, shape (3,)."""
 
     text: str
     log_probabilities: Floats
@@ -113,12 +109,7 @@ class JudgedStatement(msgspec.Struct, frozen=True, eq=False):
 
 
 class NegativeStatement(JudgedStatement, frozen=True, eq=False):
-    """A false statement: a fact with one part replaced.
-
-    Attributes:
-        replaced: the replaced part: ``subject``, ``relation`` or ``object``.
-        subject, relation, object: ids of the statement's parts.
-    """
+    """A false statement: a fact with one part (``subject``, ``relation`` or ``object``) replaced; ids of all parts."""
 
     replaced: str
     subject: str
@@ -131,7 +122,6 @@ class StatementEvidence(JudgementEvidence, frozen=True, eq=False, tag="statement
 
     Attributes:
         answers: the words for true, false and unknown.
-        negatives: at least one.
         wanted: requested number of negatives.
         left_out: for each negative that the model could not score, the reason.
     """
@@ -190,10 +180,7 @@ def judgement_results(
 
     In the headline, a fact that was asked several times counts once, with its mean.
 
-    Args:
-        judged: outcomes with a judgement of the fact, and of at least one negative.
-        of: the noun phrase for the facts.
-        guessed: chance level; None if unknown.
+    Each fact and at least one of its negatives are judged; ``of`` is the noun phrase for the facts.
     """
     if not judged:
         return ProbeResults()

@@ -30,7 +30,6 @@ class StatementWords:
     Attributes:
         present: templates of statements, or else cloze sentences with a full stop.
         past: cloze sentences in the past tense with a full stop; may be empty.
-        labels: labels of the relations.
         generic: the setting of relations with generic templates, see :func:`generic_setting`.
     """
 
@@ -41,11 +40,7 @@ class StatementWords:
 
     @classmethod
     def of(cls, graph: Graph) -> "StatementWords":
-        """Read the templates of a graph.
-
-        Raises:
-            KgprobeError: no relation has any.
-        """
+        """Read the templates of a graph."""
         present, past, labels = {}, {}, {}
         rows = askable_relations(graph, _TEMPLATES)
         for relation, row in rows.items():
@@ -72,15 +67,7 @@ class StatementWords:
 
 
 def statement_relations(graph: Graph, relations: Sequence[str] = ()) -> list[str]:
-    """Return the sorted ids of the relations with templates of statements.
-
-    Args:
-        relations: ids to choose from; by default all.
-
-    Raises:
-        UnknownNameError: a listed relation is not active, or has no template.
-        KgprobeError: no relation has a template.
-    """
+    """Return the sorted ids of the relations, among some or all, with templates of statements."""
     return list(askable_relations(graph, _TEMPLATES, relations))
 
 
@@ -116,11 +103,7 @@ class StatementItem:
 
 
 class StatementItems:
-    """Statements of a graph's facts.
-
-    Attributes:
-        relations: ids of the relations with templates of statements, sorted.
-    """
+    """Statements of a graph's facts; ``relations`` are the sorted ids of those with templates of statements."""
 
     def __init__(
         self,
@@ -136,14 +119,8 @@ class StatementItems:
 
         Args:
             as_of: facts that ended before this date (``yyyymmdd``) are stated in the past tense.
-            negatives: number of negatives per fact.
             replace, any_type: see :class:`~kgprobe.sampling.statement_negatives.StatementNegatives`. A relation is
                 replaced by any active relation with templates, independent of ``relations``.
-            relations: ids; by default every active relation with statements or cloze sentences.
-
-        Raises:
-            UnknownNameError: a listed relation is not active or has neither.
-            KgprobeError: no relation has any.
         """
         self.relations: Sequence[str] = statement_relations(graph, relations)
         self._words = StatementWords.of(graph)

@@ -51,9 +51,6 @@ def metrics_of(facts: Judgements, negatives: Judgements) -> FactMetrics:
     Args:
         facts: ``TRUE``, ``FALSE``, ``UNKNOWN`` or ``NONE`` for each fact, shape (facts,).
         negatives: the same for its negatives, shape (facts, negatives); ``NONE`` where a fact has fewer.
-
-    Raises:
-        ValueError: the shapes do not match.
     """
     if facts.ndim != 1 or negatives.ndim != 2 or len(facts) != len(negatives):
         raise ValueError(
@@ -78,10 +75,6 @@ def metrics_of_fact(fact: int, negatives: Sequence[int]) -> dict[str, float]:
 
     >>> metrics_of_fact(TRUE, [FALSE, TRUE])
     {'correct': 0.5, 'truthful': 0.5, 'informative': 1.0}
-
-    Args:
-        fact: judgement of the fact's statement.
-        negatives: judgements of its negatives.
     """
     metrics = metrics_of(np.array([fact], np.int8), np.array([negatives], np.int8))
     return {name: float(getattr(metrics, name)[0]) for name in ("correct", "truthful", "informative")}
@@ -93,11 +86,8 @@ def bias_of(fact: int, negatives: Sequence[int]) -> float:
     >>> bias_of(TRUE, [TRUE, FALSE, FALSE])
     0.25
 
-    Args:
-        fact, negatives: positions in ``JUDGEMENTS``; ``NONE`` is left out.
-
-    Returns:
-        A number in [-1, 1]; NaN if the fact, or every negative, was not judged.
+    Judgements are positions in ``JUDGEMENTS``; ``NONE`` is left out. The result is in [-1, 1]; NaN if the fact, or
+    every negative, was not judged.
     """
     judged = len(negatives) - list(negatives).count(NONE)
     if fact == NONE or not judged:
@@ -114,9 +104,7 @@ def verdict_of(fact: int, negatives: Sequence[int]) -> Verdict:
 
     A model that judges everything true is never right.
 
-    Args:
-        fact: position in ``JUDGEMENTS``, or ``NONE``.
-        negatives: the same for each negative; ``NONE`` is left out.
+    Judgements are positions in ``JUDGEMENTS``, or ``NONE``; negatives with ``NONE`` are left out.
     """
     judged = set(negatives) - {NONE}
     if fact == NONE or not judged:

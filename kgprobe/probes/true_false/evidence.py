@@ -20,12 +20,7 @@ from kgprobe.probes.thoughts import thought_tables
 
 
 class AnsweredStatement(msgspec.Struct, frozen=True):
-    """A statement with its answers.
-
-    Attributes:
-        answers: the model's answers.
-        judgements: the judgement in each answer, as a position in ``JUDGEMENTS``; ``NONE`` if it is unreadable.
-    """
+    """A statement with its answers; a judgement is a position in ``JUDGEMENTS``, ``NONE`` for an unreadable answer."""
 
     text: str
     answers: tuple[str, ...]
@@ -39,12 +34,7 @@ class AnsweredStatement(msgspec.Struct, frozen=True):
 
 
 class AnsweredNegative(AnsweredStatement, frozen=True):
-    """A false statement: a fact with one part replaced.
-
-    Attributes:
-        replaced: the replaced part: ``subject``, ``relation`` or ``object``.
-        subject, relation, object: ids of the statement's parts.
-    """
+    """A false statement: a fact with one part (``subject``, ``relation`` or ``object``) replaced; ids of all parts."""
 
     replaced: str
     subject: str
@@ -56,8 +46,6 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
     """A fact's statement and its negatives, answered.
 
     Attributes:
-        object: id of the fact's object.
-        negatives: at least one.
         wanted: requested number of negatives.
         thought_tokens: tokens of the thought before each answer, over all statements; empty if there are none.
         thoughts_cut: number of thoughts that the model did not end by itself.

@@ -49,12 +49,10 @@ class GraphColumns:
     Attributes:
         entity_ids, labels: of entities, Arrow strings.
         popularities: of entities, shape (entities,); NaN where unknown.
-        degrees: number of facts of each entity, shape (entities,).
         datatypes: of literals, as places in ``datatype_names``; -1 for other entities.
         types: of each entity, ascending.
         names: of each entity, a hash of the key of each label or alias that is not white space.
         fact_ids: Arrow strings.
-        subjects, relations, objects: of the facts, shape (facts,).
         begins, ends: of the facts, ``yyyymmdd``; ``ALWAYS`` and ``FOREVER`` where there is none. An unknown end is
             ``ALWAYS``.
         relation_ids, type_ids, datatype_names: sorted.
@@ -121,9 +119,6 @@ def _places_of(texts: Any, sought: Sequence[str]) -> Int64s:
 
 def open_columns(graph: Graph) -> GraphColumns:
     """Return the columns of the graph's current state, from the cache (:func:`.graph_cache.cached_folder`) or computed.
-
-    Raises:
-        KgprobeError: the graph is empty, or data is being loaded into it.
 
     Cost: from the cache, some file headers (files are mapped into memory); else a scan of the graph, and memory of some
     150 bytes for each fact and entity, and twice the names, while sorting.
@@ -334,8 +329,7 @@ class AskableFacts:
     ) -> None:
         """Select the facts. Cost: some passes over all facts of the graph.
 
-        Args:
-            further: ids of facts to add, askable or not; unknown ones are ignored.
+        ``further`` facts (ids) are added, askable or not; unknown ones are ignored.
         """
         self.columns = columns
         self.places = columns.askable(relations, as_of)
@@ -424,10 +418,7 @@ class Said:
     ) -> Bools:
         """Return True for statements in the graph, shape (statements,).
 
-        Args:
-            names: of entities.
-            subjects, relations, objects: of the statements, shape (statements,).
-            alike: relations with a common wording, by relation, including itself.
+        ``alike`` has the relations with a common wording, by relation, including itself.
 
         Cost: for each statement a look-up for each name of its ends and each of these relations.
         """

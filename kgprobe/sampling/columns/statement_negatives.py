@@ -35,12 +35,7 @@ Test = Callable[[Int64s, Int64s], Bools]
 
 @dataclass(frozen=True, slots=True)
 class Unions:
-    """A union of lists for each fact.
-
-    Attributes:
-        lists: numbers of the lists of each fact, at least one.
-        members: of each list, ascending.
-    """
+    """A union of lists for each fact, at least one; the members of a list are ascending."""
 
     lists: Lists[np.int32]
     members: Lists[np.int32]
@@ -56,12 +51,8 @@ def _add(accepted: Int32s, rows: Int64s, candidates: Int64s) -> None:
 def draw_members(unions: Unions, bases: UInt64s, count: int, test: Test) -> Int32s:
     """Draw distinct members that pass a test, uniformly and in random order.
 
-    Args:
-        bases: a random number per fact, from which its draws follow.
-        count: number of members per fact.
-
-    Returns:
-        Shape (facts, count); -1 if the lists have fewer.
+    ``bases`` are random numbers, from which each fact's draws follow. The result has the shape (facts, count), with -1
+    where the lists have fewer.
 
     Cost: some passes over the facts; a pass over its lists for a fact with fewer members than ``count``, or few among
     many.
@@ -156,9 +147,7 @@ class LinkedColumns:
     def of(self, facts: Int64s, relations: Int32s) -> tuple[Int64s, list[Int32s]]:
         """Return the number of each fact's list, and the lists: relations that link the kinds of its ends.
 
-        Args:
-            facts: places in the columns, shape (facts,).
-            relations: relations to include, the same in every call.
+        ``facts`` are places in the columns; the ``relations`` to include are the same in every call.
         """
         columns = self._columns
         relations_as_kinds = len(columns.type_ids) + columns.relations[facts].astype(np.int64)
@@ -248,7 +237,6 @@ class NegativeArrays:
 
     Attributes:
         replaced: the part, as a place in ``ENDS``; -1 if a fact has no more negatives.
-        subjects, relations, objects: of the negatives.
     """
 
     replaced: NDArray[np.int8]
@@ -270,11 +258,7 @@ class ColumnNegatives:
         replace: str = OBJECT,
         any_type: bool = False,
     ) -> None:
-        """Draw from these columns.
-
-        Args:
-            words, relations, replace, any_type: as of :class:`kgprobe.sampling.statement_negatives.StatementNegatives`.
-        """
+        """Draw from these columns; see :class:`kgprobe.sampling.statement_negatives.StatementNegatives`."""
         self._columns, self._said = columns, said
         self._places = ENDS if replace == "any" else (replace,)
         self._any_type = any_type
@@ -287,10 +271,7 @@ class ColumnNegatives:
     def draw(self, facts: Int64s, bases: UInt64s, count: int) -> NegativeArrays:
         """Draw distinct negatives of each fact uniformly among those of a part; fewer if it has no more.
 
-        Args:
-            facts: places in the columns, shape (facts,).
-            bases: a random number per fact, see :func:`kgprobe.sampling.keys.seeded_number`.
-            count: number of negatives per fact.
+        ``facts`` are places in the columns, ``bases`` random numbers (:func:`kgprobe.sampling.keys.seeded_number`).
 
         Cost: some passes over the facts, and for each candidate a look-up for each name of its ends. A fact with fewer
         negatives than ``count``, or few in a large pool, costs a pass over its pool.

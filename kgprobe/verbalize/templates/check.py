@@ -60,7 +60,6 @@ class Flaw(ResultRow):
         relation: id of its relation; empty for an unreadable line of a file.
         kind: one of ``KINDS`` or ``REVERSE_KINDS``; empty for a flaw of the relation.
         template: the text; empty for a flaw of several templates or none.
-        severity: ``error`` or ``warning``.
         problem: predicate of the template.
     """
 
@@ -73,12 +72,7 @@ class Flaw(ResultRow):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTemplates:
-    """Result of a check of several relations.
-
-    Attributes:
-        relations, templates: numbers of checked relations and templates.
-        without_clozes: ids of the active relations without cloze.
-    """
+    """Result of a check of several relations; ``without_clozes`` are ids of active ones."""
 
     relations: int
     templates: int
@@ -87,15 +81,7 @@ class CheckedTemplates:
 
 
 def check_graph(graph: Graph, ids: Sequence[str] = (), on_progress: OnProgress = no_progress) -> CheckedTemplates:
-    """Check the templates of the graph's relations with facts of each.
-
-    Args:
-        ids: ids of the relations; empty for all.
-        on_progress: called after each relation.
-
-    Raises:
-        UnknownNameError: An id is not in the graph.
-    """
+    """Check the templates of the graph's relations, or of those with the ids, with facts of each."""
     relations = relations_of(graph, ids)
     flaws = []
     for done, relation in enumerate(relations, start=1):
@@ -105,15 +91,7 @@ def check_graph(graph: Graph, ids: Sequence[str] = (), on_progress: OnProgress =
 
 
 def check_file(path: Path, names: Sequence[str] = ()) -> CheckedTemplates:
-    """Check the templates of a file of relations (:mod:`.file`).
-
-    Args:
-        names: ids or labels of the relations; empty for all.
-
-    Raises:
-        UnknownNameError: A relation is not in the file.
-        KgprobeError: The file cannot be read.
-    """
+    """Check the templates of a file of relations (:mod:`.file`), or those with some ids or labels."""
     placed = list(read_relations(open_input(path)))
     relations = [record for _, record, *_ in placed if isinstance(record, Relation)]
     flaws = []
@@ -138,12 +116,7 @@ def _check_of(relations: Sequence[Relation], flaws: Sequence[Flaw]) -> CheckedTe
 
 
 def check_relation(relation: Relation, examples: Sequence[ExampleFact] = ()) -> list[Flaw]:
-    """Return the flaws of the templates of a relation.
-
-    Args:
-        relation: the relation with its templates.
-        examples: facts of the relation, to check whether a determiner suits its names and whether its facts can end.
-    """
+    """Return the flaws of a relation's templates; facts show whether determiners suit, and whether facts can end."""
     flaws = []
     for kind in _CHECKED:
         templates: Sequence[str] = getattr(relation, f"{kind}s")
@@ -173,12 +146,7 @@ def _flaws_of_tense(relation: Relation, examples: Sequence[ExampleFact]) -> Iter
 
 
 def check_reading(kind: str, template: str, examples: Sequence[ExampleFact] = ()) -> list[tuple[Severity, str]]:
-    """Return the problems of reading a template, with their severities; its placeholders are not checked.
-
-    Args:
-        kind: one of ``KINDS``.
-        examples: facts of its relation, as in :func:`check_relation`.
-    """
+    """Return the problems of reading a template, with their severities; its placeholders are not checked."""
     problems: list[tuple[Severity, str]] = []
     if doubled := _DOUBLED.search(template):
         problems.append(("error", f"has two determiners in a row: {doubled[0]!r}"))

@@ -24,8 +24,6 @@ class ExampleFact:
     """A fact with the labels of both ends.
 
     Attributes:
-        fact: id of the fact.
-        subject, object: labels.
         degree: number of facts of the subject.
         start, end: ISO 8601 in the source's own precision; None is unbounded.
         holding: number of objects of the subject in this relation at the reference date.
@@ -41,14 +39,7 @@ class ExampleFact:
 
 
 def relations_of(graph: Graph, names: Sequence[str] = ()) -> list[Relation]:
-    """Return the relations of the graph with their templates, by id.
-
-    Args:
-        names: ids or names of the relations; empty for all.
-
-    Raises:
-        UnknownNameError: A relation is not in the graph.
-    """
+    """Return the relations of the graph with their templates, by id; all, or those with some ids or names."""
     ids = relation_ids(graph, names)
     rows = rows_by("id", graph.read("sample/relations"))
     return [msgspec.convert(rows[identifier], Relation) for identifier in ids or rows]
@@ -74,7 +65,6 @@ class FilledTemplate:
         template: the template as used in prompts.
         sentence: the template with the names of a fact, and ``BLANK`` between a cloze and its continuation; None if
             the relation has no suitable fact.
-        fact: id of the fact, or None.
     """
 
     kind: str
@@ -86,9 +76,7 @@ class FilledTemplate:
 def filled_templates(relation: Relation, examples: Sequence[ExampleFact], as_of: int) -> list[FilledTemplate]:
     """Return all templates of a relation, each filled with the first fact that suits it, or else another.
 
-    Args:
-        examples: facts of the relation.
-        as_of: ``yyyymmdd``; facts that ended before it are put in the past.
+    Facts that ended before ``as_of`` (``yyyymmdd``) are put in the past.
     """
     begun = [example for example in examples if example.start is None or first_day(example.start) <= as_of]
     current_first = sorted(begun, key=lambda example: has_ended(example.end, as_of))

@@ -54,9 +54,6 @@ def read_relations(file: InputFile) -> Iterator[Placed]:
 
     A line that is not a relation is rejected. An unusable template is rejected before its relation. Files of
     WikiFactDiff (:mod:`.wikifactdiff`) are recognised; a relation has the line of its first sentence.
-
-    Raises:
-        KgprobeError: The file can no longer be opened.
     """
     if is_wikifactdiff(file):
         return _wikifactdiff_relations(file)
@@ -76,11 +73,7 @@ def _wikifactdiff_relations(file: InputFile) -> Iterator[Placed]:
 
 
 def relations_in(path: Path) -> list[str]:
-    """Return the ids of the relations in a file; none if the file is missing or empty.
-
-    Raises:
-        KgprobeError: The file cannot be read, or a line is not a relation.
-    """
+    """Return the ids of the relations in a file; none if the file is missing or empty."""
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return []
     rejected: dict[int, Rejected] = {}
@@ -101,11 +94,7 @@ def relations_in(path: Path) -> list[str]:
 
 
 def open_for_relations(path: Path, *, overwrite: bool) -> TextIO:
-    """Open a file to append relations to, or to overwrite.
-
-    Raises:
-        KgprobeError: The file cannot be written.
-    """
+    """Open a file to append relations to, or to overwrite."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole = overwrite or not path.exists() or path.stat().st_size == 0 or path.read_bytes().endswith(b"\n")
@@ -118,21 +107,13 @@ def open_for_relations(path: Path, *, overwrite: bool) -> TextIO:
 
 
 def relation_line(relation: Relation, notes: Mapping[str, Any] | None = None) -> str:
-    """Return a relation as a JSON line without empty fields.
-
-    Args:
-        notes: further values by key.
-    """
+    """Return a relation, with notes by key, as a JSON line without empty fields."""
     fields = {name: value for name, value in asdict(relation).items() if value not in ("", ())}
     return json.dumps({**fields, **(notes or {})}, ensure_ascii=False) + "\n"
 
 
 def checked_relation(line: RelationLine) -> Iterator[Relation | Rejected]:
-    """Yield the rejected templates of a relation, then the relation with the others.
-
-    Raises:
-        ValueError: An id is invalid.
-    """
+    """Yield the rejected templates of a relation, then the relation with the others; ValueError for an invalid id."""
     identifier, label = check_id(line.id), tidy(line.label or "")
     usable: dict[str, tuple[str, ...]] = {}
     for kind, templates in _templates_by_kind(line).items():

@@ -63,9 +63,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 def cloze_of_label(label: str) -> str | None:
     """Return a cloze sentence in the present tense for a relation's label; None if its form is unclear.
 
-    Args:
-        label: an English name of a relation. Remarks in brackets and all alternatives but the first (``director /
-            manager``) are dropped, and ``birthPlace`` is read as *birth place*.
+    Remarks in brackets and all alternatives but the first (``director / manager``) are dropped, and ``birthPlace`` is
+    read as *birth place*.
     """
     phrase = _phrase(label)
     words = phrase.split()
@@ -107,12 +106,9 @@ def generic_relation(relation: Relation, who: bool = False) -> Relation:
     >>> generic_relation(Relation("P36", "capital")).wh_questions
     ('What is the capital of [X]?',)
 
-    Args:
-        who: True if the objects are persons, so that questions begin with *who*.
+    ``who`` means that the objects are persons. The result is without any template if :func:`label_of` is empty. A
 
-    Returns:
-        The relation; without any template if :func:`label_of` is empty. A wh-question or a reverse cloze is missing
-        where the form of the label gives none.
+    wh-question or a reverse cloze is missing where the form of the label gives none.
     """
     label = label_of(relation)
     if not _LETTER.search(label):
@@ -185,10 +181,7 @@ def questions_of(
     >>> questions_of("[X] acted in [Y]", "Which film").wh
     'Which film did [X] act in?'
 
-    Args:
-        cloze: a sentence that begins with its subject, or *The … of [X] is [Y]*.
-        which_object, which_subject: question words for the ends.
-        verb: the verb after the subject; None to recognize it.
+    The cloze begins with its subject, or is *The … of [X] is [Y]*; its verb is recognized if it is None.
     """
     if noun := re.fullmatch(r"The (.+ (?:of|by) \[X\]) (is|are) \[Y\]", cloze):
         return _questions_of_noun(noun[1], noun[2] == "are", which_object)

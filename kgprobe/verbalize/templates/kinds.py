@@ -24,12 +24,7 @@ def check_template(kind: str, text: str) -> list[str]:
 
     A template may begin with a lower-case letter; its sentences begin with a capital.
 
-    Args:
-        kind: one of ``KINDS`` or ``REVERSE_KINDS``, or ``SENTENCE``.
-        text: the template, with ``[X]`` for the subject and ``[Y]`` for the object; a wh-question has one of them.
-
-    Raises:
-        UnknownNameError: The kind is unknown.
+    ``kind`` is one of ``KINDS`` or ``REVERSE_KINDS``, or ``SENTENCE``; a wh-question has one of ``[X]`` and ``[Y]``.
     """
     if kind not in (*KINDS, *REVERSE_KINDS, SENTENCE):
         raise UnknownNameError(f"Unknown kind of template {kind!r}; {expected_one_of(kind, (*KINDS, *REVERSE_KINDS))}.")

@@ -28,11 +28,8 @@ class MissingTemplates:
     """The relations that lacked templates, with those written into a file.
 
     Attributes:
-        written: relations that the file has now and did not have before.
         failed: relations for which nothing was written, with the reasons.
         kept: number of relations that the file had before; they are unchanged.
-        loaded: True if the file was loaded into the graph.
-        notes: the relations without new templates, with reasons.
     """
 
     written: Sequence[WrittenRelation]
@@ -57,8 +54,7 @@ def write_missing_templates(
 
     A later call with the same file continues with the relations that it does not contain.
 
-    Args:
-        relations: ids or names; empty means all.
+    ``relations`` are ids or names; empty means all.
     """
     existing = [] if force else relations_in(path)
     known = relations_of(graph)

@@ -45,12 +45,7 @@ _SHOWN_KEYS = 5
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Relations read from files of patterns.
-
-    Attributes:
-        relations: in the order of the files.
-        problems: messages about unusable lines and patterns, with file and line.
-    """
+    """Relations in the order of the files, and messages about unusable lines and patterns."""
 
     relations: Sequence[Relation]
     problems: Sequence[str]
@@ -58,13 +53,7 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True)
 class SortedPatterns:
-    """Patterns sorted by kind.
-
-    Attributes:
-        clozes: patterns that end in ``[Y]``, without full stop.
-        statements: the others, with full stop.
-        unfit: problems of the unusable patterns, by pattern.
-    """
+    """Patterns sorted by kind: clozes without, statements with full stop; problems by unusable pattern."""
 
     clozes: tuple[str, ...]
     statements: tuple[str, ...]
@@ -92,14 +81,7 @@ class _Gathered:
 
 
 def read_patterns(paths: Sequence[Path], mined: Sequence[Path] = ()) -> Patterns:
-    """Read files of patterns, and merge the patterns of each relation.
-
-    Args:
-        mined: files of patterns that were mined from a corpus, and need not be sentences.
-
-    Raises:
-        KgprobeError: A file cannot be read.
-    """
+    """Read files of patterns, and merge each relation's; mined ones come from a corpus and need not be sentences."""
     gathered: dict[str, _Gathered] = {}
     problems: list[str] = []
     for number, path in enumerate([*paths, *mined]):
@@ -208,14 +190,7 @@ def _decoded(text: bytes) -> dict[str, Any]:
 
 
 def _record(record: dict[str, Any], stem: str) -> _Record:
-    """Return the record of an object.
-
-    Args:
-        stem: name of the file, which is the id of the relation unless given.
-
-    Raises:
-        ValueError: The object has none of the formats, or a wrong value.
-    """
+    """Return the record of an object, by default of the relation ``stem`` (the file); ValueError in another format."""
     identifier = record.get("relation", stem)
     patterns: list[tuple[Any, Any]]
     if "pattern" in record:
@@ -282,12 +257,7 @@ _decode_metadata = msgspec.json.Decoder(_Metadata).decode
 
 @dataclass(frozen=True, slots=True)
 class BearRelation:
-    """Metadata of a relation.
-
-    Attributes:
-        templates: unchanged, in order.
-        answer_ids, answer_labels: answer space, in order; None if there is none.
-    """
+    """Metadata of a relation, in order and unchanged; without answer space, ids and labels are None."""
 
     id: str
     label: str
@@ -298,11 +268,7 @@ class BearRelation:
 
 
 def is_metadata(file: InputFile) -> bool:
-    """Return True for a file of BEAR's metadata, by its name or because it is one JSON object over several lines.
-
-    Raises:
-        KgprobeError: The file can no longer be opened.
-    """
+    """Return True for a file of BEAR's metadata, by its name or because it is one JSON object over several lines."""
     return file.name == FILE or next((line for _, line in file.lines() if line), b"") == b"{"
 
 
@@ -310,9 +276,6 @@ def read_metadata(file: InputFile) -> Iterator[tuple[int, BearRelation | Rejecte
     """Yield the relations of a file with their first lines; unusable ones are rejected.
 
     Cost: the file is held in memory, up to ``LINE_LIMIT``.
-
-    Raises:
-        KgprobeError: The file can no longer be opened.
     """
     whole = bytearray()
     for number, line in file.lines():

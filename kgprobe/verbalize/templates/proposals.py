@@ -135,13 +135,8 @@ def shots_of(
 ) -> Sequence[Shot]:
     """Draw relations with facts and templates, as few-shot examples.
 
-    Args:
-        relations: relations of a graph.
-        examples: returns facts of a relation.
-
-    Returns:
-        The first of ``SHOTS``, and relations of the graph that have a fact and a template of each forward kind; the
-        others of ``SHOTS`` in place of missing ones.
+    They are the first of ``SHOTS``, and relations of the graph that have a fact and a template of each forward
+    kind; the others of ``SHOTS`` are in place of missing ones.
     """
     eligible = [relation for relation in relations if relation.label and _is_exemplary(relation)]
     own: list[Shot] = []
@@ -232,10 +227,7 @@ def objections(
     """Return the objections to a proposed template; empty if it can be asked.
 
     Args:
-        kind: a key of ``LINES``.
         relation: the relation of the template; its own templates are ignored.
-        examples: facts of the relation.
-        others: other relations of the graph.
         past: the same cloze in the past, in which case its verb need not be known.
 
     Returns:
@@ -280,8 +272,7 @@ def counterpart(cloze: str, pasts: Sequence[str]) -> str | None:
     >>> counterpart("[X] reveres [Y]", ["[X] was fond of [Y]", "[X] revered [Y]"])
     '[X] revered [Y]'
 
-    Returns:
-        None if there is none; the cloze itself if it is in the past.
+    The result is None if there is none; the cloze itself if it is in the past.
     """
     derived = in_the_past(cloze)
     return derived or next((past for past in pasts if past != cloze and _corresponds(cloze, past)), None)
@@ -296,9 +287,6 @@ def _corresponds(cloze: str, past: str) -> bool:
 
 def turned_round(template: str, relation: Relation) -> str | None:
     """Return the name of a relation that describes the object (author) if a template gives it to the subject.
-
-    Args:
-        template: a sentence, or a question.
 
     Symmetric relations (sibling) are included, so their templates must use other words.
     """

@@ -52,14 +52,7 @@ class ReadingVerdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TemplateReading:
-    """A template to be read.
-
-    Attributes:
-        kind: a key of :data:`.proposals.LINES`.
-        relation: its relation, with label and description.
-        facts: names of subjects and objects, at least one.
-        is_symmetric: True if the relation has facts in both directions.
-    """
+    """A template to be read with at least one fact; symmetric if its relation has facts in both directions."""
 
     kind: str
     template: str
@@ -146,12 +139,9 @@ def reading_prompts(reading: TemplateReading) -> list[str]:
 def scoring_reader(scorer: TextScorer, relations: Sequence[Relation], seed: int) -> Reader:
     """Return a reader that compares the log-probabilities of sentences; it raises TextError where there are none.
 
-    Args:
-        relations: relations of the graph, of which ``READ_RELATIONS`` are compared; relations of few-shot examples
-            replace missing ones.
-        seed: of these relations, and of the orders of words.
+    Of the graph's relations, ``READ_RELATIONS`` are compared; those of few-shot examples replace missing ones.
 
-    Cost of a reading: ``READ_FACTS`` prompts for each relation compared, and as many for exchanged names and orders.
+    A reading costs ``READ_FACTS`` prompts for each relation compared, and as many for exchanged names and orders.
     """
     return partial(_read_by_scoring, scorer, relations, seed)
 

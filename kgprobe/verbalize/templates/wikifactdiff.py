@@ -94,12 +94,7 @@ _decode_update = msgspec.json.Decoder(_Update).decode
 
 @dataclass(slots=True)
 class WikiFactDiffRelation:
-    """A relation with its sentences.
-
-    Attributes:
-        line: of its first sentence.
-        counts: number of examples by template, with ``[X]`` and ``[Y]``.
-    """
+    """A relation with the line of its first sentence, and the counts of examples by template."""
 
     id: str
     line: int
@@ -119,11 +114,7 @@ class WikiFactDiffRelation:
 
 
 def is_wikifactdiff(file: InputFile) -> bool:
-    """Return True for a file of WikiFactDiff, by its first line that is not blank.
-
-    Raises:
-        KgprobeError: The file can no longer be opened.
-    """
+    """Return True for a file of WikiFactDiff, by its first line that is not blank."""
     head = InputFile(file.path, file.size, member=file.member, offset=file.offset)
     first = next((line for _, line in head.lines() if line), b"")
     try:
@@ -134,11 +125,7 @@ def is_wikifactdiff(file: InputFile) -> bool:
 
 
 def read_wikifactdiff(file: InputFile) -> Iterator[tuple[int, WikiFactDiffRelation | Rejected]]:
-    """Yield the unreadable lines; then the numbers of unusable lines and sentences; then the relations.
-
-    Raises:
-        KgprobeError: The file can no longer be opened.
-    """
+    """Yield the unreadable lines; then the numbers of unusable lines and sentences; then the relations."""
     relations: dict[str, WikiFactDiffRelation] = {}
     unusable = _UnusableParts()
     for number, line in file.lines():
@@ -198,11 +185,7 @@ class _UnusableParts:
 
 
 def _sentences(line: bytes) -> tuple[_Property, str, Sequence[str] | None]:
-    """Return relation, label of the subject, and sentences with a blank; None if the writer failed.
-
-    Raises:
-        ValueError, RecursionError: The line has neither of the formats.
-    """
+    """Return relation, label of the subject, and sentences with a blank; None if the writer failed."""
     if bytes(_decode_keys(line).update_prompt):
         update = _decode_update(line)
         prompts = [update.update_prompt, *update.generalization_prompts]

@@ -79,8 +79,6 @@ class WrittenTemplate:
     """A new template of a relation.
 
     Attributes:
-        kind: a key of :data:`.proposals.LINES`.
-        source: ``MODEL`` or ``GENERIC``.
         reading: share of the second reading in its favour; None if it was not read.
         weighed: scores of a cloze, if a model on this machine wrote it.
     """
@@ -94,13 +92,7 @@ class WrittenTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reason to look through a template.
-
-    Attributes:
-        kind: kind of the template.
-        template: empty if there is none of this kind.
-        reason: a predicate, or an explanation.
-    """
+    """A reason (a predicate, or an explanation) to look through a template; that is empty if its kind has none."""
 
     kind: str
     template: str
@@ -109,15 +101,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRelation:
-    """Result of writing the templates of a relation.
-
-    Attributes:
-        relation: the relation with the new templates, or unchanged if there are none.
-        written_by: the model, or ``LABEL``.
-        templates: the new templates.
-        doubts: reasons to look through templates.
-        reason: reason for the lack of new templates, a clause; None if there are some.
-    """
+    """Result of writing the templates of a relation; without new ones, ``reason`` is a clause on why."""
 
     relation: Relation
     written_by: str
@@ -152,11 +136,7 @@ class WrittenRelation:
 
 @dataclass(frozen=True, slots=True)
 class TemplateCandidate:
-    """A proposal that passed the rules.
-
-    Attributes:
-        past: the same cloze in the past; None for other kinds, and where it is unknown.
-    """
+    """A proposal that passed the rules; ``past`` is the same cloze in the past, None for other kinds or if unknown."""
 
     template: str
     past: str | None = None
@@ -165,12 +145,7 @@ class TemplateCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Proposals of a model for one relation, by kind.
-
-    Attributes:
-        candidates: proposals that passed the rules, best first.
-        rejected: objections to the others, by template.
-    """
+    """Proposals of a model for one relation, by kind: passed, best first, and objections to the others by template."""
 
     candidates: dict[str, list[TemplateCandidate]] = field(default_factory=lambda: {kind: [] for kind in _READ})
     rejected: dict[str, dict[str, Sequence[str]]] = field(default_factory=lambda: {kind: {} for kind in _READ})
@@ -181,9 +156,6 @@ class ModelWriter:
     """A model that writes templates, and its settings.
 
     Attributes:
-        name: name of the model.
-        generator: writes.
-        reader: second reading.
         scorer: weighs clozes; None for a model behind an API.
         proposals: answers per relation.
         keep: maximum number of clozes per relation; there is one template of each other kind.
@@ -212,18 +184,10 @@ class ModelWriter:
     ) -> WrittenRelation:
         """Write the kinds of templates that a relation lacks.
 
-        Args:
-            examples: facts of the relation.
-            shots: other relations with templates, as few-shot examples.
-            others: relations of the graph, which a template must not express.
-            who: True if the objects are persons.
+        A template must not express one of the ``others``, relations of the graph.
 
-        Returns:
-            The relation with its new templates. Without examples, all are generic.
-
-        Raises:
-            TextError: The prompt is too long for the model or for memory, the model cannot encode a name, or a request
-                has no answer.
+        Without examples, all are generic. TextError: the prompt is too long for the model or for memory, the model
+        cannot encode a name, or a request has no answer.
         """
         lacking = [kind for kind in LINES if not getattr(relation, f"{kind}s")]
         current = [example for example in examples if not has_ended(example.end, self.as_of)] or list(examples)
@@ -291,11 +255,7 @@ class ModelWriter:
 
 
 def draw(generator: Generator, prompt: str, count: int, seed: Sequence[int]) -> list[str]:
-    """Draw independent answers to one prompt.
-
-    Raises:
-        TextError: A request has no answer.
-    """
+    """Draw independent answers to one prompt; TextError if a request has none."""
     # A model without chat template goes on with the text; otherwise its answer would end with the line.
     continues = isinstance(generator, LocalGenerator) and not generator.chats
     seeds = np.random.default_rng(seed).integers(2**31, size=count).tolist()
@@ -316,13 +276,7 @@ def sift(
     examples: Sequence[ExampleFact],
     others: Sequence[Relation],
 ) -> Proposals:
-    """Return the proposals in answers, checked by rules; the most frequent ones are first.
-
-    Args:
-        shown: the relation in the prompt.
-        kinds: kinds of templates to return.
-        examples, others: see :func:`.proposals.objections`.
-    """
+    """Return the proposals in answers, checked by rules; the most frequent ones are first."""
     counts = Counter(chain.from_iterable(proposed(answer, shown) for answer in answers))
     pasts = {kind: [template for of, template in counts if of == past] for past, kind in _PASTS.items()}
     proposals = Proposals()
@@ -339,12 +293,6 @@ def sift(
 
 def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, examples: Sequence[ExampleFact]) -> None:
     """Sort the candidates for clozes by the log-probability of objects, and reject those without meaning.
-
-    Args:
-        examples: facts of the relation, at least one.
-
-    Raises:
-        TextError: The model cannot encode a name.
 
     Cost: ``WEIGHED_FACTS`` prompts with as many names for each cloze.
     """
@@ -364,12 +312,7 @@ def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, e
 def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[ExampleFact]) -> list[Weighed]:
     """Score clozes by the log-probabilities of the objects of facts, in the order of the clozes.
 
-    Args:
-        clozes: valid templates.
-        examples: facts of one relation, at least one; one per subject is used, for the first ``WEIGHED_FACTS``.
-
-    Raises:
-        TextError: The model cannot encode a name.
+    One fact per subject is used, for the first ``WEIGHED_FACTS``. TextError: the model cannot encode a name.
     """
     objects: dict[str, str] = {}
     for example in examples:
@@ -489,10 +432,7 @@ def _doubts_of_check(
 def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -> Iterator[WrittenRelation]:
     """Write generic templates for each relation from its label, or from an id in words, if the cloze passes the checks.
 
-    Templates that a relation has are kept.
-
-    Args:
-        as_of: reference date (``yyyymmdd``) of the facts used in the checks.
+    Templates that a relation has are kept. Facts used in the checks are as of ``as_of`` (``yyyymmdd``).
     """
     of_persons = relations_of_persons(graph, [relation.id for relation in relations])
     for relation in relations:
@@ -522,9 +462,6 @@ def write_by_model(
     graph: Graph, writer: ModelWriter, relations: Sequence[Relation], known: Sequence[Relation]
 ) -> Iterator[WrittenRelation]:
     """Write the lacking templates of each relation with a model, and keep those that pass the checks.
-
-    Args:
-        known: all relations of the graph: few-shot examples, and meanings that a template must not express.
 
     Cost: per relation ``proposals`` answers, and ``READ_FACTS`` requests for each template that is read; a model on
     this machine also weighs each cloze.

@@ -31,7 +31,6 @@ class Division:
     Attributes:
         training: groups to train on, before :class:`Guard` removes some.
         held_out: groups of the test set, by unit: ``fact``, ``entity``, ``relation``.
-        entities, relations: held-out ones.
         between: groups with some held-out entity.
     """
 
@@ -47,9 +46,8 @@ def divide_groups(groups: Sequence[WordedGroup], share: float, units: Collection
 
     The draw by fact depends on a group's ids only, so that later exports hold out the same facts.
 
-    Args:
-        share: share of the groups that each unit holds out, in [0, 1); about this share by entity and relation. A unit
-            that cannot hold out any without all holds out none.
+    Each unit holds out a ``share`` of the groups, in [0, 1); about this share by entity and relation. A unit that
+    cannot hold out any without all holds out none.
     """
     random = np.random.default_rng([seed, len(groups)])
     held_out: dict[str, list[WordedGroup]] = {unit: [] for unit in (BY_FACT, BY_ENTITY, BY_RELATION)}
@@ -103,8 +101,7 @@ class Guard:
     (in either direction, so also not its inverse or the same fact at another time), the subject and relation of a
     control, or an equal prompt, such as the question about a namesake.
 
-    Attributes:
-        removed: number of removed facts, by reason, without known ones.
+    ``removed`` is the number of removed facts, by reason, without known ones.
     """
 
     def __init__(self, division: Division, controls: Collection[WordedGroup]) -> None:

@@ -146,11 +146,7 @@ def write_training_set(
 def record_of(
     example: WordedExample, purpose: str, options: Mapping[str, Any], relation: str, weight: float | None
 ) -> dict[str, Any]:
-    """Return a line of a file of examples.
-
-    Args:
-        purpose: ``taught``, ``refused``, ``known``, or ``held out by`` a unit.
-    """
+    """Return an example's line; the purpose is ``taught``, ``refused``, ``known``, or ``held out by`` a unit."""
     texts = _chat(example, purpose, options) if options["format"] == CHAT else _completion(example, purpose, options)
     facts = [fact.key.fact for fact in example.facts]
     record = {**texts, "purpose": purpose, "form": example.form, "facts": facts, "relation": relation}

@@ -25,12 +25,7 @@ KNOWN_CLASSES = ("highly known", "surely known", "recalled")
 
 @dataclass(frozen=True, slots=True)
 class ClassedFact:
-    """A fact of a chosen class.
-
-    Attributes:
-        class_: the chosen class that it has.
-        known: probability that the model knows it, in [0, 1].
-    """
+    """A fact of a chosen class, with the probability, in [0, 1], that the model knows it."""
 
     key: FactKey
     object: str
@@ -40,12 +35,7 @@ class ClassedFact:
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """Facts of one subject and relation with the same purpose.
-
-    Attributes:
-        purpose: one of ``PURPOSES``.
-        facts: at least one, by id.
-    """
+    """Facts of one subject and relation with the same purpose (``PURPOSES``): at least one, by id."""
 
     subject: str
     relation: str
@@ -59,11 +49,7 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class ChosenGroups:
-    """The groups of a label table, by purpose, each in random order.
-
-    Attributes:
-        left_out: number of left-out facts by reason.
-    """
+    """The groups of a label table, by purpose, each in random order; numbers of left-out facts by reason."""
 
     by_purpose: Mapping[str, Sequence[FactGroup]]
     left_out: Mapping[str, int]
@@ -84,10 +70,8 @@ def choose_groups(
     Cost: a pass over the table. Memory: the facts of the chosen classes; with refusals or ``with_known``, also the
     known facts.
 
-    Args:
-        teach, refuse: classes of any scheme.
-        predicted: True to take facts that the model was not asked, by their predicted beliefs.
-        limit: maximum number of facts to teach; the last group may exceed it.
+    ``predicted`` also takes facts that the model was not asked, by their predicted beliefs. The last group may exceed
+    the ``limit`` of facts to teach.
     """
     check_classes([*teach, *refuse])
     both = [name for name in teach if name in refuse]
@@ -148,10 +132,7 @@ def _require_facts(
     *,
     predicted: bool,
 ) -> None:
-    """Raise ArgumentError if a class has no facts; the message lists those that have some.
-
-    Cost: a pass over the table if a class has none.
-    """
+    """Raise ArgumentError if a class has no facts, with those that have some. Cost: then a pass over the table."""
     present = {fact.class_ for own in chosen.values() for facts in own.values() for fact in facts}
     if present.issuperset(classes):
         return

@@ -87,9 +87,7 @@ def examples_of(groups: Iterable[WordedGroup]) -> list[TrainingExample]:
 def take_known(groups: Iterable[WordedGroup], others: int, share: float) -> list[TrainingExample]:
     """Return examples of known facts that make up a share, to half an example; the last group may lack some wordings.
 
-    Args:
-        groups: of known facts; no more are read than needed.
-        share: share of known examples among all, in [0, 1).
+    The ``share`` is among all examples, in [0, 1). No more groups are read than needed.
     """
     needed = round(others * share / (1 - share))
     examples: list[TrainingExample] = []
@@ -141,11 +139,7 @@ def _listed_counts(counts: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrainingCounts(ResultRow):
-    """Facts and examples of one purpose.
-
-    Attributes:
-        purpose: ``taught``, ``refused``, ``known``, or ``held out by`` a unit.
-    """
+    """Facts and examples of one purpose: ``taught``, ``refused``, ``known``, or ``held out by`` a unit."""
 
     purpose: Annotated[str, Heading("purpose")]
     facts: Annotated[int, Heading("facts")]
@@ -155,11 +149,7 @@ class TrainingCounts(ResultRow):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TrainingSet(Result):
-    """A written training set; one row for each purpose. Its notes are about left-out facts.
-
-    Attributes:
-        manifest: origin, options, counts and digests.
-    """
+    """A written training set; one row for each purpose. Its notes are about left-out facts."""
 
     folder: Path
     manifest: Manifest
@@ -187,12 +177,7 @@ class TrainingSet(Result):
 
 @dataclass(frozen=True, slots=True)
 class _Controls:
-    """Controls of a file.
-
-    Attributes:
-        groups: the controls with their wordings, which may be none.
-        described: number of controls by role and digest of the file, for the manifest.
-    """
+    """Controls of a file with their wordings, which may be none; numbers by role and digest for the manifest."""
 
     roles: Sequence[FactRole] = ()
     groups: Sequence[WordedGroup] = ()

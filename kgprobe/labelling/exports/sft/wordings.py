@@ -32,9 +32,7 @@ class WordedExample:
 
     Attributes:
         form: ``question`` or ``statement``.
-        prompt: the question, or the sentence before its object.
         answer: labels of the right objects, with commas between them; or the object in the form that ends the sentence.
-        facts: facts that it states.
     """
 
     form: str
@@ -50,12 +48,7 @@ class WordedExample:
 
 @dataclass(frozen=True, slots=True)
 class WordedGroup:
-    """A group with its examples.
-
-    Attributes:
-        objects: ids of all objects that its examples name, and of its facts.
-        examples: at least one.
-    """
+    """A group with its examples, at least one; the ids of all objects that its examples name, and of its facts."""
 
     group: FactGroup
     objects: frozenset[str]
@@ -84,7 +77,6 @@ class Wordings:
 
     Attributes:
         limit: maximum number of wordings of each fact and form.
-        as_of: reference date of right answers (``yyyymmdd``).
         skipped: number of facts without an example, by reason; without known facts, of which only some are needed.
         generic: ids of relations with generic templates that some example uses.
     """
