@@ -68,11 +68,7 @@ def flag_of(option: Option) -> str:
 
 
 def only_with(context: click.Context, flag: str, allowed: Sequence[str]) -> None:
-    """Raise UsageError if an option was given that has no effect next to another.
-
-    Args:
-        allowed: names of the parameters that have an effect, including the other option's.
-    """
+    """Raise UsageError if an option is given that has no effect next to the flag: all but the ``allowed`` ones."""
     for parameter in context.command.params:
         name = parameter.name or ""
         if name not in allowed and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:

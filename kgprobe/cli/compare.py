@@ -243,11 +243,7 @@ def _check_summary_files(junit: Path | None, markdown: Path | None, as_json: boo
 
 
 def _write_summary_files(result: "StoredResult", junit: Path | None, markdown: Path | None) -> bool:
-    """Write the files; return True if one of them is stdout, where nothing else is printed then.
-
-    Raises:
-        KgprobeError: a file cannot be written.
-    """
+    """Write the files; return True if one of them is stdout, where nothing else is printed then."""
     from kgprobe.results.rendering.junit import junit_xml
     from kgprobe.results.rendering.markdown import markdown_summary
 

@@ -151,11 +151,7 @@ def is_graph_given() -> bool:
 
 
 def graph_of(entry: "Found", connection: "Graph | None") -> "AbstractContextManager[Graph | None]":
-    """Open the graph of a result that has one of its own, the demo's or an inverse one, unless --graph is given.
-
-    Args:
-        connection: graph of the other results.
-    """
+    """Open the graph of a result that has one of its own, the demo's or an inverse one, unless --graph is given."""
     from kgprobe.api.stored import own_graph
 
     folder = None if is_graph_given() else own_graph(entry)
@@ -217,11 +213,7 @@ def ask_password(prompt: str) -> str:
 
 
 def open_graph(graph: str | None, *, new: bool = False) -> "Graph":
-    """Open the graph of ``--graph`` when it is first used; it may ask for its password.
-
-    Args:
-        new: True to create a local graph that does not exist yet.
-    """
+    """Open the graph of ``--graph`` at first use, or create a ``new`` local one; it may ask for its password."""
     from kgprobe.graph.servers import opening
 
     if new:

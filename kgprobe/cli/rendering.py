@@ -88,11 +88,7 @@ def render(
     full: bool = True,
     files: "Sequence[Path]" = (),
 ) -> None:
-    """Print a result: one JSON object, or its tables, its summary and the address of its page.
-
-    Args:
-        full: True for all tables.
-    """
+    """Print a result: one JSON object, or its tables (all if ``full``), its summary and the address of its page."""
     from kgprobe.base.sanitize import visible_lines
 
     show_notes(result.notes)

@@ -157,11 +157,7 @@ def watched(
 
 @contextmanager
 def progress_bars(title: str = "") -> Iterator[OnProgress]:
-    """Yield a function that shows progress on stderr, with a bar for each step.
-
-    Args:
-        title: title of the bars; empty for the name of the step.
-    """
+    """Yield a function that shows progress on stderr, with a bar for each step; its name is the default title."""
     current: dict[str, Task] = {}
     with ExitStack() as opened:
 

@@ -50,7 +50,6 @@ class Completion:
     """An answer of a model.
 
     Attributes:
-        finish_reason: the server's reason for the end; None without one.
         whole: the text whose tokens the server counts.
         counts: the token counts; empty if they are missing or unreadable.
     """

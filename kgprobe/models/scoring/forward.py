@@ -113,7 +113,7 @@ def extend(
 def virtual_prefix(
     model: "PreTrainedModel", method: ScoringMethod, leading: Sequence[int], virtual: torch.Tensor
 ) -> AnyPrefix:
-    """Return a prefix of tokens and virtual embeddings, shape (tokens, hidden size), for a body that takes them."""
+    """Return a prefix of tokens and virtual embeddings, shape (virtual tokens, hidden size); the body takes them."""
     embeddings = embedded(model, leading, virtual)
     if method in OWN_CACHE:
         return own_prefix_of(model, embeddings)
