@@ -153,7 +153,7 @@ def compare(
     if len(opened) > 2 and kind in (LABEL_TABLE, LOG):
         raise ArgumentError("results", f"has {len(opened)}; a {kind} is compared with one other.")
     compared = _compare(kind, opened, seed, families or {}, metrics, scheme or "profile", models, shared=shared)
-    return replace(compared, notes=[*notes, *compared.notes])
+    return replace(compared, notes=(*notes, *compared.notes))
 
 
 def _compare(
@@ -290,7 +290,7 @@ def check(
             checked = roles_between(before, after, read_roles(Path(roles)), margin, str(roles), shared=shared)
         else:
             checked = roles_between(before, after, roles, margin, shared=shared)
-    return replace(checked, notes=[*notes, *checked.notes])
+    return replace(checked, notes=(*notes, *checked.notes))
 
 
 def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "Graph | None" = None) -> "KnowledgeGap":
@@ -319,7 +319,7 @@ def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "G
     kind, opened = open_alike("said", [result for (result,), _ in newest], ANSWERS, graph)
     _require_answers("said", kind)
     between = gap_between(*opened)
-    return replace(between, notes=[*chain.from_iterable(notes for _, notes in newest), *between.notes])
+    return replace(between, notes=(*chain.from_iterable(notes for _, notes in newest), *between.notes))
 
 
 def _require_answers(argument: str, kind: str) -> None:

@@ -115,7 +115,7 @@ def _show_questions(result: "Result", as_json: bool) -> None:
         render_rows(result, as_json=True)
         return
     for row in result.rows():
-        click.secho(visible(row["title"]), bold=True)
+        click.secho(visible(row["about"]), bold=True)
         if row["prompt"] is not None:
             click.echo(textwrap.indent(visible_lines(row["prompt"]), "  "))
             click.echo(visible(f"Right: {row['answer']}"))

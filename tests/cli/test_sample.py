@@ -32,7 +32,7 @@ def test_programs_get_a_line_for_each_distractor(home: dict[str, str]) -> None:
         (2, "Barack Obama", True),
     ]
     assert list(found[0]) == [
-        *("fact", "subject", "relation", "object"),
+        *("fact", "subject", "relation", "object", "subject_label", "relation_label", "object_label"),
         *("sentence", "rank", "id", "label", "aliases", "former", "reason", "certified"),
         *("strategy", "weighting", "k1", "b", "former_objects"),
     ]

@@ -22,5 +22,5 @@ def test_one_answer_to_everything_is_said_first(told: list[int], warned: bool) -
     # No fact is set aside that could tell.
     result = TrainedJudge(learned=learned, folder=Path("j"), aside=None)
     warnings = ["The judge predicts the same answer for all 3 statements: true."] if warned else []
-    assert result.warnings() == warnings
+    assert list(result.warnings) == warnings
     assert result.summary().splitlines()[:-1] == warnings

@@ -256,10 +256,10 @@ def test_download_is_told_by_megabytes(
 ) -> None:
     said = "[INFO] Downloaded from central: x://y/a.jar (35 MB at 5.1 MB/s)"
     small = "Downloaded from central: x://y/b.pom (500 kB at 20 kB/s)"
-    bars: list[progress.Bar] = []
+    bars: list[progress.Task] = []
 
     @contextmanager
-    def recorded(*arguments: Any, **others: Any) -> Iterator[progress.Bar]:
+    def recorded(*arguments: Any, **others: Any) -> Iterator[progress.Task]:
         with progress.progress_bar(*arguments, **others) as bar:
             bars.append(bar)
             yield bar
