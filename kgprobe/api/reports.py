@@ -68,6 +68,9 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
     seed = whole_number("seed", seed, 0)
     if not results:
         raise ArgumentError("results", "is empty; expected runs, measurements or judged graphs.")
+    for result in results:
+        if isinstance(result, (str, Path)):
+            raise ArgumentError("results", f"has the name {str(result)!r}; open it first: open(name, `graph`).")
     refuse_repeated("results", results)
     for result in results:
         if not isinstance(result, JudgedGraph) and result.graph is None and not is_of_dataset(result):

@@ -292,6 +292,8 @@ def test_what_cannot_be_reported_says_why(asked: Asked, tmp_path: Path) -> None:
         kgprobe.make_report([])
     with pytest.raises(ArgumentError, match="the same result twice"):
         kgprobe.make_report([asked.chosen, asked.chosen])
+    with pytest.raises(ArgumentError, match="has the name 'asked'; open it first"):
+        kgprobe.make_report(["asked"])  # type: ignore[list-item]
     with pytest.raises(ArgumentError, match="opened without its graph"):
         kgprobe.make_report([kgprobe.open(asked.chosen.folder)])
     (tmp_path / "taken").mkdir()
