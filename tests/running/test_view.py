@@ -390,7 +390,7 @@ def test_show_that_loses_the_view_fails(loaded: Graph) -> None:
     run_rounds(loaded, "other", shown=False, seed=6)
     shown: list[str] = []
 
-    def show_other(_step: str, _done: int, _total: int) -> None:
+    def show_other(_now: StepProgress) -> None:
         if not shown:
             shown.append("other")
             show_run(loaded, "other")
