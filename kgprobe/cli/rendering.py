@@ -32,6 +32,8 @@ Show: TypeAlias = Callable[[Any, bool], object]
 _UNCUT = 100_000
 # Maximum number of notes on the terminal.
 SHOWN_NOTES = 20
+# Maximum number of CSV files that are named one by one.
+_LISTED_FILES = 3
 
 
 def console(out: "TextIO | None" = None) -> "Console":
@@ -102,8 +104,11 @@ def render(
         return
     show_tables(result.tables(), full=full)
     click.echo(visible_lines(result.summary()))
-    for file in files:
-        if file.suffix == ".csv":
+    data = [file for file in files if file.suffix == ".csv"]
+    if len(data) > _LISTED_FILES:
+        click.echo(f"Data: {len(data)} CSV files in {data[0].parent}")
+    else:
+        for file in data:
             click.echo(f"Data: {file}")
     if page is not None:
         click.echo(f"Page: {page.as_uri()}")

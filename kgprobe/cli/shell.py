@@ -47,11 +47,11 @@ def run_shell(graph: Graph) -> int:
         number of failed statements of a pipe; 0 at a terminal.
     """
     shell = Shell(graph, Console(), Console(stderr=True, highlight=False))
+    # Opens the graph: a fault is reported once, before the first statement.
+    address = graph.endpoint.address
     is_terminal = sys.stdin.isatty()
     if is_terminal:
-        _say(
-            shell, f"{graph.server} at {graph.endpoint.address}. Ctrl-D leaves; `kgprobe graph shell --help` explains."
-        )
+        _say(shell, f"{graph.server} at {address}. Ctrl-D leaves; `kgprobe graph shell --help` explains.")
     for piece in pieces(_typed_lines(graph) if is_terminal else sys.stdin):
         if _EXIT.fullmatch(piece):
             break

@@ -88,7 +88,8 @@ class ResultList(Result):
 
     def summary(self) -> str:
         """Return the number of results."""
-        return f"{len(self.results):,} results in {home()}" if self.results else f"{home()} has no results yet."
+        results = len(self.results)
+        return f"{counted(results, 'result')} in {home()}" if results else f"{home()} has no results yet."
 
     def page(self) -> Path:
         """Write an index page with links to the results, and return its path.
