@@ -168,7 +168,7 @@ def draw_graph(
 def describe_graph(graph: Graph) -> GraphSize:
     """Return the size of a graph: entities, relations, facts, mean degree and density.
 
-    >>> size = kgprobe.describe_graph(graph).size
+    >>> size = kgprobe.describe_graph(graph)
     >>> size.facts == size.active_facts + size.inactive_facts > 0, size.linked <= size.entities
     (True, True)
 
