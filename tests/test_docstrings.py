@@ -14,8 +14,10 @@ import pytest
 import kgprobe
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.runs import list_runs
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.loaders.example import open_example
+from kgprobe.running.runs import forget_run
 from tests.cases import slow_except
 from tests.doctests import run_all
 
@@ -69,6 +71,9 @@ def test_examples_run(
     tmp_path: Path,
 ) -> None:
     graph, folder = example_graph
+    # The same examples ran before, on another model.
+    for run in list_runs(graph):
+        forget_run(graph, run["id"])
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "models").symlink_to(demo_models)
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
