@@ -166,7 +166,10 @@ class PaperTable(Result):
             heading = f"{mine.column}: {mine.source}"
             columns.setdefault(heading)
             cells.setdefault(mine.row, {})[heading] = mine.value
-        return [{"": row, **{column: values.get(column) for column in columns}} for row, values in cells.items()]
+        rows = []
+        for row, values in cells.items():
+            rows.append({"": row, **dict(zip(columns, map(values.get, columns), strict=True))})
+        return rows
 
     @property
     def remarks(self) -> str:

@@ -185,7 +185,8 @@ class OverRelations(Result):
         for relation in self.ranked:
             cells[relation.rank][relation.label] = f"{relation.name} {relation.accuracy:.0%}"
         labels = [model.label for model in self.models]
-        return [{"rank": rank, **{label: cells[rank].get(label) for label in labels}} for rank in sorted(cells)]
+        ranks = sorted(cells)
+        return [{"rank": rank, **dict(zip(labels, map(cells[rank].get, labels), strict=True))} for rank in ranks]
 
     @property
     def mean_subsumption(

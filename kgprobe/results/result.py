@@ -231,8 +231,10 @@ class Result:
     def _main(self) -> "_ListedField | None":
         """Return the field with the rows of the result itself; None for a result that is one row."""
         listed = listed_fields(type(self))
-        main = [each for each in listed if any(listing.main for listing in each.listings)]
-        return next(iter(main or [each for each in listed if each.row is not None]), None)
+        for each in listed:
+            if any(listing.main for listing in each.listings):
+                return each
+        return next((each for each in listed if each.row is not None), None)
 
 
 def _flat(row: Any) -> dict[str, Any]:
