@@ -181,3 +181,9 @@ def test_results_without_any_answer_are_empty(tmp_path: Path) -> None:
     answers = read(tmp_path)
     assert (answers.by_fact().empty, answers.means().empty, answers.chance) == (True, True, None)
     assert answers.reasons(Verdict.UNASKABLE) == {"no type": 1}
+
+
+def test_measures_that_differ_between_answers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DistractorEvidence, "values", property(lambda evidence: {evidence.question: 0.5}))
+    with pytest.raises(ValueError, match="DistractorEvidence: names of values and counts differ between answers"):
+        answers_of_outcomes("distractors", [outcome("a", RIGHT, 1), outcome("b", RIGHT, 2)], DESCRIBED)
