@@ -87,6 +87,8 @@ def test_several_stand_side_by_side_without_a_server(probes: Path) -> None:
     assert "Side by side" in short.stdout
     assert "Subsumption" not in short.stdout
     assert "Page: file://" in short.stdout
+    assert short.stdout.count("Data: ") == 1
+    assert f" CSV files in {probes / 'comparisons'}" in short.stdout
 
 
 def test_what_is_known_and_not_said(probes: Path) -> None:
