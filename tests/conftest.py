@@ -7,13 +7,14 @@ import shutil
 import signal
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
+from kgprobe.base.files import home as kgprobe_home
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
@@ -105,8 +106,22 @@ def require_engine(engine: str) -> None:
         pytest.skip(reason)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def users_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The user's own folder, of which tests use only downloads; all else goes into a folder of the run."""
+    users, own = kgprobe_home(), run_folder(tmp_path_factory) / "home"
+    (users / "models").mkdir(parents=True, exist_ok=True)
+    own.mkdir(exist_ok=True)
+    for download in (users / "models", *users.glob("neo4j-*/")):
+        with suppress(FileExistsError):
+            (own / download.name).symlink_to(download)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(own))
+        yield users
+
+
 @pytest.fixture(scope="session")
-def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Endpoint]]:
+def start_server(users_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Endpoint]]:
     """Return a function that starts an engine's server, one for all workers, and returns this worker's database."""
     databases: dict[str, Endpoint] = {}
     with ExitStack() as servers:
@@ -114,7 +129,10 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
         def start(engine: str) -> Endpoint:
             if engine not in databases:
                 folder = run_folder(tmp_path_factory) / "servers" / engine
-                endpoint = servers.enter_context(open_graph(folder, engine=engine, memory=1024)).endpoint
+                # The download of Neo4j is kept on the machine.
+                with pytest.MonkeyPatch.context() as patched:
+                    patched.setenv("KGPROBE_HOME", str(users_home))
+                    endpoint = servers.enter_context(open_graph(folder, engine=engine, memory=1024)).endpoint
                 databases[engine] = add_database(endpoint, WORKER) if engine == "arcadedb" else endpoint
             return databases[engine]
 
@@ -183,14 +201,16 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def demo_folder() -> Path:
+def demo_folder(users_home: Path) -> Path:
     """The converted demo model, in the user's own folder so that a machine converts it once.
 
     A test with a ``KGPROBE_HOME`` of its own can link its ``models`` to this folder's parent.
     """
     from kgprobe.models.demo import demo_model_folder
 
-    return demo_model_folder()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("KGPROBE_HOME", str(users_home))
+        return demo_model_folder()
 
 
 @pytest.fixture(scope="session")

@@ -284,7 +284,7 @@ def test_transitions_count_asked_facts_of_both(tmp_path: Path) -> None:
     assert rows == {("recalled", "recalled"): (1, 1.0), ("not encoded", "recalled"): (1, 1.0)}
     (moved,) = compared.moved
     assert (moved.fact, moved.subject_name, moved.known_before, moved.known_after) == ("f2", "Chad", 0.1, 0.8)
-    assert compared.notes == ["They differ: ways is distractors, questions in one, distractors, recall in other."]
+    assert compared.notes == ("They differ: ways is distractors, questions in one, distractors, recall in other.",)
     assert "1 of 2 facts moved" in compared.summary()
     alone = write_label_table(tmp_path / "alone", CONFIG, [replace(FRANCE, fact="f8")])
     with pytest.raises(

@@ -115,10 +115,10 @@ def test_compare_logs_uses_and_counts_common_documents(tmp_path: Path) -> None:
     compared = kgprobe.compare([first, second])
     (row,) = compared.differences
     assert (row.documents, row.lost, row.gained, row.first.value) == (2, 1, 0, 0.5)
-    assert compared.notes == [
+    assert compared.notes == (
         "2 of 4 and 2 documents of t are common; only these are compared.",
         "t: 1 document with different prompts, such as other few-shot examples or chat templates.",
-    ]
+    )
 
 
 def test_compare_logs_unknown_metric_lists_the_known(tmp_path: Path) -> None:
