@@ -43,6 +43,26 @@ ORDER = [
     "cli",
 ]
 MOST_LINES = 900
+# Modules that read the trail of outcomes, with all evidence; others read its table (`kgprobe/answers/table.py`).
+READERS_OF_THE_TRAIL = {
+    "answers/table.py": "makes the table",
+    "api/datasets.py": "exports the probability of each choice",
+    "api/reports.py": "opens results for the sheets of annotators",
+    "api/studies.py": "opens measurements for curves by number of distractors",
+    "cli/probe.py": "prints the path of the trail",
+    "judge/correction.py": "opens the labels of statements and negatives",
+    "judge/labels.py": "labels are the answers to statements and negatives, with their texts",
+    "papers/studies/templates.py": "compares a fact's sentences",
+    "results/graph_rates.py": "names lost facts of a run, whose table may not be made yet",
+    "results/judged_graph.py": "opens the labels of statements and negatives",
+    "results/measurement.py": "returns outcomes to users, and writes the probes' exports",
+    "running/learning.py": "learns from a run's answers before it resumes, without its table",
+    "running/rounds.py": "counts a run's named answers before it resumes, without its table",
+}
+# Names of `kgprobe.answers.store` that read the trail, and the attribute of results.
+_READS_THE_TRAIL = {"read_outcomes", "read_lines", "read_rounds"}
+# Variables whose outcomes are in memory.
+_IN_MEMORY = {"self", "batch", "learning"}
 
 
 def modules() -> list[Path]:
@@ -86,6 +106,31 @@ def test_papers_are_known_to_the_doors_only() -> None:
         if own.split(".")[0] not in ("papers", "api", "cli"):
             above[str(path)] = [name for name in imported(path) if room_of(name).startswith("papers")]
     assert {path: names for path, names in above.items() if names} == {}
+
+
+def reads_the_trail(source: str) -> bool:
+    """Return True if a module imports a reader of the trail, or uses the outcomes of a result."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.ImportFrom(module="kgprobe.answers.store") if _READS_THE_TRAIL & {
+                each.name for each in node.names
+            }:
+                return True
+            case ast.Call(func=ast.Name(id="Outcomes")):
+                return True
+            case ast.Attribute(attr="outcomes") if ast.unparse(node.value) not in _IN_MEMORY:
+                return True
+    return False
+
+
+def test_evidence_is_read_by_few_modules_with_a_reason() -> None:
+    assert reads_the_trail("from kgprobe.answers.store import FILE, read_lines")
+    assert reads_the_trail("counts = Counter(result.outcomes)")
+    assert not reads_the_trail("from kgprobe.answers.store import FILE, Outcomes")
+    readers = {
+        str(path.relative_to(PACKAGE)) for path in modules() if reads_the_trail(path.read_text(encoding="utf-8"))
+    }
+    assert readers == set(READERS_OF_THE_TRAIL)
 
 
 def import_graph() -> dict[str, set[str]]:

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.answers.store import FILE
+from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.api.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
 from kgprobe.api.measuring import open_measurement
 from kgprobe.api.rounds import open_run
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgprobe.datasets.assessment import Assessment
-    from kgprobe.probes.outcome import Outcome
     from kgprobe.results.answers import Stored
     from kgprobe.results.group_table import Grouped
     from kgprobe.results.rate_table import RateTable
@@ -237,18 +236,18 @@ def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]"
     return assess(_outcomes_by_name(results), list(map(Path, sheets)))
 
 
-def _outcomes_by_name(results: "Sequence[Stored]") -> dict[str, list["Outcome"]]:
-    """Return the outcomes of results by the names that identify them in a sheet.
+def _outcomes_by_name(results: "Sequence[Stored]") -> dict[str, Outcomes]:
+    """Return the outcomes of results, read from disk, by the names that identify them in a sheet.
 
     Raises:
         ArgumentError: two results have one name.
     """
-    outcomes: dict[str, list[Outcome]] = {}
+    outcomes: dict[str, Outcomes] = {}
     for result in results:
         name = result.about.name
         if name in outcomes:
             raise ArgumentError("results", f"has two results named {name}; make a sheet for each of them.")
-        outcomes[name] = list(result.outcomes)
+        outcomes[name] = result.outcomes
     return outcomes
 
 

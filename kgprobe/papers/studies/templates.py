@@ -5,11 +5,11 @@ one, against the first hand-written sentence. The difference between two hand-wr
 matters anyway. Questions are compared by the probe ``questions``. docs/methods/studies.md.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -17,8 +17,8 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.papers.studies.paired import against_first, compare_with_first
 from kgprobe.papers.studies.study import Study, json_number
 from kgprobe.probes.distractors.evidence import DistractorEvidence
-from kgprobe.probes.outcome import Outcome, Verdict, answered
-from kgprobe.probes.questions.evidence import QuestionEvidence
+from kgprobe.probes.outcome import Outcome, answered
+from kgprobe.results.measurement import Measurement
 from kgprobe.results.rendering.plots import Category, CategoryPlot
 from kgprobe.stats.proportions import CONFIDENCE, share
 
@@ -31,7 +31,7 @@ SENTENCES, QUESTIONS = "cloze sentences", "questions"
 
 
 def templates_study(
-    outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
+    measurements: Mapping[tuple[str, str], Measurement],
     distractors: int,
     model: str,
     config: Mapping[str, Any],
@@ -39,16 +39,22 @@ def templates_study(
     """Compare generic with hand-written templates on paired facts.
 
     Args:
-        outcomes: of the same facts, by kind (``SENTENCES``, ``QUESTIONS``) and origin (``hand``, ``generic``).
+        measurements: of the same facts, by kind (``SENTENCES``, ``QUESTIONS``) and origin (``hand``, ``generic``).
         distractors: n, of Min@n and Avg@n.
     """
-    answers: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind, _ in outcomes}
-    for (kind, origin), of_origin in outcomes.items():
+    answers: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind, _ in measurements}
+    questions: dict[str, pd.DataFrame] = {}
+    relations: dict[str, str] = {}
+    for (kind, origin), measurement in measurements.items():
+        asked = measurement.answers.by_fact(*(["kind", "negative"] if kind == QUESTIONS else []))
+        relations.update(zip(asked.index, asked["relation"], strict=True))
         if kind == SENTENCES:
-            answers[kind] |= _by_sentence(of_origin, origin, distractors)
+            answers[kind] |= _by_sentence(measurement.outcomes, origin, distractors)
+        else:
+            questions[f"{origin} question"] = asked
     notes, verdicts, plots = [], [], []
-    if QUESTIONS in answers:
-        answers[QUESTIONS], left_out = _by_question(outcomes)
+    if questions:
+        answers[QUESTIONS], left_out = _by_question(questions)
         if left_out:
             notes.append(
                 f"questions: {left_out:,} facts are left out: their hand-written and generic questions differ in kind"
@@ -61,7 +67,10 @@ def templates_study(
         values = {way: np.array([of_way[fact] for fact in common]) for way, of_way in by_way.items()}
         new = _rows(kind, values)
         rows += new
-        data += _data(kind, common, values, outcomes)
+        for way, of_way in values.items():
+            about = {"kind": kind, "templates": way}
+            for fact, value in zip(common, of_way.tolist(), strict=True):
+                data.append({**about, "relation": relations[fact], "fact": fact, "value": value})
         verdicts.append(f"{new[0]['kind'].capitalize()}: {against_first(new, 'templates', 'known')}")
         categories = [
             Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in new
@@ -99,21 +108,6 @@ def _common_facts(kind: str, by_way: Mapping[str, Mapping[str, float]]) -> list[
     return common
 
 
-def _data(
-    kind: str,
-    facts: Sequence[str],
-    values: Mapping[str, Floats],
-    outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
-) -> list[dict[str, Any]]:
-    """Return a row for each fact and its templates."""
-    relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
-    rows: list[dict[str, Any]] = []
-    for way, of_way in values.items():
-        for fact, value in zip(facts, of_way.tolist(), strict=True):
-            rows.append({"kind": kind, "templates": way, "relation": relations[fact], "fact": fact, "value": value})
-    return rows
-
-
 def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[str, dict[str, float]]:
     """Return each fact's Avg@n in the first, second, … sentence of its relation.
 
@@ -131,23 +125,18 @@ def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[s
     return ways
 
 
-def _by_question(outcomes: Mapping[tuple[str, str], Iterable[Outcome]]) -> tuple[dict[str, dict[str, float]], int]:
+def _by_question(questions: Mapping[str, pd.DataFrame]) -> tuple[dict[str, dict[str, float]], int]:
     """Return 1 for each fact with a right answer and 0 for each with a wrong one, by origin of the question.
 
     Only facts whose questions have the same kind and object in both origins count; the others are counted.
     """
+    every = pd.concat(questions.values())
+    kinds = every[["kind", "negative"]].fillna("").reset_index().drop_duplicates()
+    different = set(kinds.loc[kinds["index"].duplicated(), "index"])
     by_origin: dict[str, dict[str, float]] = {}
-    questions_of: defaultdict[str, set[tuple[str, str | None]]] = defaultdict(set)
-    for (kind, origin), of_origin in outcomes.items():
-        if kind == QUESTIONS:
-            right = by_origin[f"{origin} question"] = {}
-            for outcome, evidence in answered(of_origin, QuestionEvidence):
-                fact = outcome.fact.fact
-                right[fact] = float(outcome.verdict is Verdict.RIGHT)
-                questions_of[fact].add((evidence.kind, evidence.negative))
-    different = {fact for fact, questions in questions_of.items() if len(questions) > 1}
-    for origin, right in by_origin.items():
-        by_origin[origin] = {fact: value for fact, value in right.items() if fact not in different}
+    for origin, facts in questions.items():
+        compared = facts[~facts.index.isin(different)]
+        by_origin[origin] = dict(zip(compared.index, compared["right"].astype(float).tolist(), strict=True))
     return by_origin, len(different)
 
 
