@@ -87,7 +87,7 @@ def _load_vllm_scorer(
 ) -> "VllmScorer":
     """Return the scorer of a model that vLLM computes; arguments and errors as of :func:`load_scorer`."""
     from kgprobe.models.vllm_engine.engine import import_vllm
-    from kgprobe.models.vllm_engine.loading import load_vllm_scorer
+    from kgprobe.models.vllm_engine.scorer import load_vllm_scorer
 
     check_local(spec, revision)
     if device is not None:
