@@ -1,18 +1,38 @@
-"""Stored results of the commands that repeat a paper's tables, and their numbers at the places of published ones."""
+"""The papers' tables with published numbers, and those of stored results of the commands that repeat them."""
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import msgspec
 
-from kgprobe.api.stored import list_results
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import read_json
-from kgprobe.papers.results import OwnNumber, OwnResult
-from kgprobe.papers.tables import PaperEntry
+from kgprobe.papers.results import (
+    OwnNumber,
+    OwnResult,
+    PaperContents,
+    PaperCounts,
+    PaperList,
+    PaperNumber,
+    PaperTable,
+    PaperTableRow,
+)
+from kgprobe.papers.tables import (
+    PAPERS,
+    PaperEntry,
+    PublishedNumber,
+    all_numbers,
+    filled,
+    numbers_of,
+    paper_named,
+    table_named,
+    tables_of,
+)
 from kgprobe.results.listing import ListedResult
+from kgprobe.results.shelf import list_stored
 
 _FILES = {
     "study": "study.json",
@@ -49,36 +69,78 @@ class Stored:
 _Reader: TypeAlias = Callable[[Stored], Iterator[OwnNumber]]
 
 
-def stored_for(entry: PaperEntry) -> list[Stored]:
+def list_papers() -> PaperList:
+    """Return the papers with the numbers of their tables and figures."""
+    return PaperList(papers=list(map(_counts, PAPERS)))
+
+
+def _counts(name: str) -> PaperCounts:
+    described, entries = PAPERS[name], tables_of(name)
+    states = Counter(entry.state for entry in entries if entry.has_results)
+    numbers = sum(number.paper == name and number.value != "" for number in all_numbers())
+    return PaperCounts(
+        name,
+        described.title,
+        described.published,
+        tables=len(entries),
+        results=sum(states.values()),
+        runs=states["runs"],
+        partly=states["partly"],
+        no=states["no"],
+        numbers=numbers,
+    )
+
+
+def paper_contents(name: str, model: str, other_model: str) -> PaperContents:
+    """Return the tables and figures of a paper, with commands for these models."""
+    entries = []
+    for entry in tables_of(name):
+        values = {column: getattr(entry, column) for column in PaperTableRow.columns()}
+        entries.append(PaperTableRow(**values | {"command": filled(entry.command, model, other_model)}))
+    return PaperContents(paper=paper_named(name), entries=entries)
+
+
+def paper_table(name: str, table: str, model: str, other_model: str) -> PaperTable:
+    """Return a table with its published numbers, and those of stored results."""
+    entry = table_named(name, table)
+    stored = _stored_for(entry)
+    read = _READERS.get((entry.paper, entry.table))
+    numbers: list[OwnNumber] = []
+    results = []
+    for each in stored[:_SHOWN]:
+        # Most figures have no numbers.
+        numbers += read(each) if read is not None else ()
+        headline = f"{each.model}: {each.kept.headline}" if each.model else each.kept.headline
+        results.append(OwnResult(each.kept.kind, each.kept.name, headline, str(each.kept.folder)))
+    return PaperTable(
+        paper=paper_named(name),
+        entry=entry,
+        command=filled(entry.command, model, other_model),
+        numbers=list(map(_number, numbers_of(entry))),
+        own=numbers,
+        results=results,
+    )
+
+
+def _number(published: PublishedNumber) -> PaperNumber:
+    try:
+        number = float(published.value)
+    except ValueError:
+        number = None
+    return PaperNumber(published.row, published.column, published.value, number, published.unit, published.note)
+
+
+def _stored_for(entry: PaperEntry) -> list[Stored]:
     """Return the stored results of an entry's commands, small or at full size, the latest first."""
     if not entry.command:
         return []
     steps = [step.split() for command in (entry.command, entry.full) for step in command.split(" && ")]
     fitting = []
-    for kept in list_results().results:
+    for kept in list_stored().results:
         stored = Stored(kept, _content(kept))
         if any(_fits(stored, words) for words in steps):
             fitting.append(stored)
     return fitting
-
-
-def own_results(stored: Sequence[Stored]) -> list[OwnResult]:
-    """Return stored results as rows."""
-    rows = []
-    for each in stored[:_SHOWN]:
-        headline = f"{each.model}: {each.kept.headline}" if each.model else each.kept.headline
-        rows.append(OwnResult(each.kept.kind, each.kept.name, headline, str(each.kept.folder)))
-    return rows
-
-
-def own_numbers(entry: PaperEntry, stored: Sequence[Stored]) -> list[OwnNumber]:
-    """Return the numbers of stored results that have a place in the entry's table; none for most figures."""
-    read = _READERS.get((entry.paper, entry.table))
-    numbers: list[OwnNumber] = []
-    if read is not None:
-        for each in stored[:_SHOWN]:
-            numbers += read(each)
-    return numbers
 
 
 def _content(kept: ListedResult) -> dict[str, Any]:
