@@ -4,10 +4,10 @@ from tests.shape import figures
 
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
-    "lines of the package": 93_600,
+    "lines of the package": 93_500,
     "lines of the tests": 62_600,
-    "modules": 502,
-    "modules with one importer": 118,
+    "modules": 495,
+    "modules with one importer": 112,
     "record types": 753,
     "records built at one place": 363,
     "functions": 5_061,
