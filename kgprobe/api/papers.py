@@ -2,9 +2,8 @@
 
 from typing import Any, overload
 
-from kgprobe.papers.own_results import list_papers, paper_contents, paper_table
 from kgprobe.papers.presets import preset_of
-from kgprobe.papers.results import PaperContents, PaperList, PaperTable
+from kgprobe.papers.results import PaperContents, PaperList, PaperTable, list_papers, paper_contents, paper_table
 
 
 @overload
