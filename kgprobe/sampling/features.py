@@ -163,17 +163,12 @@ def _read(graph: Graph, wait: Task) -> Described:
             objects.append(object_ if isinstance(object_, int) else -1 - outside.setdefault(object_, len(outside)))
         if row["named"] and number >= 0:
             instances.extend([number] * len(row["types"]))
-            types.extend(_numbered(row["types"], type_ids))
+            types.extend([type_ids.setdefault(name, len(type_ids)) for name in row["types"]])
         if count % REPORT_EVERY == 0:
             wait.note = f"{count:,} entities read"
     ids = (list(relation_ids), list(type_ids), list(outside))
     values: list[Any] = [*map(np.asarray, columns), *ids]
     return Described(*values)
-
-
-def _numbered(names: Iterable[str], numbers: dict[str, int]) -> list[int]:
-    """Return the numbers of names; new names get the next ones."""
-    return [numbers.setdefault(name, len(numbers)) for name in names]
 
 
 def build_index(described: Described, weighting: str) -> FeatureIndex:
