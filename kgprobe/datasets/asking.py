@@ -290,7 +290,8 @@ class DatasetGeneration:
         outcomes = []
         for (item, prompt), request, answer in zip(possible, requests, answers, strict=True):
             until = self._options.until
-            outcomes.append(outcome_of_text(item.fact, prompt, request.prompt, answer, _names_of(item), until))
+            names = ObjectNames([item.fact.object_label], (), (), related_names(item.fact, item.labels, None))
+            outcomes.append(outcome_of_text(item.fact, prompt, request.prompt, answer, names, until))
         share_counter(len(outcomes))(len(outcomes))
         return in_order([item.fact for item in items], reasons, outcomes)
 
@@ -305,11 +306,6 @@ class DatasetGeneration:
         demonstrations = self._prompts.demonstrations(seed)[item.fact.relation]
         prompt = self._prompts.examples.prompt(item.fact, demonstrations)
         return prompt if prompt.examples else NO_EXAMPLE
-
-
-def _names_of(item: ChoiceItem) -> ObjectNames:
-    own = [item.fact.object_label]
-    return ObjectNames(own, (), (), related_names(item.fact, item.labels, None))
 
 
 def dataset_probe(

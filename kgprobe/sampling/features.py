@@ -16,7 +16,7 @@ in units of 2⁻³²: their sums do not depend on the order, and entities with e
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

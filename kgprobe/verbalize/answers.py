@@ -16,7 +16,7 @@ from typing import TypeVar
 from anyascii import anyascii
 
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
-from kgprobe.verbalize.values import Agreement, StatedValue, as_value, compare, values_in
+from kgprobe.verbalize.values import Agreement, as_value, compare, values_in
 
 T = TypeVar("T")
 
@@ -314,7 +314,9 @@ def mentions_in(
         target = as_value(name)
         if target is not None:
             equal = (value for value in values if compare(value, target, tolerance) is Agreement.RIGHT)
-            mention = next((_mention_of(name, value, words) for value in equal), None)
+            mention = next(
+                (Mention(name, value.start, value.end, _words_before(words, value.start)) for value in equal), None
+            )
         elif not normalized(name):
             mention = _symbol_mention(name, text, words)
         else:
@@ -322,10 +324,6 @@ def mentions_in(
         if mention is not None:
             mentions.append(mention)
     return mentions
-
-
-def _mention_of(name: str, value: StatedValue, words: Sequence[_Word]) -> Mention:
-    return Mention(name, value.start, value.end, _words_before(words, value.start))
 
 
 def _symbol_mention(name: str, text: str, words: Sequence[_Word]) -> Mention | None:

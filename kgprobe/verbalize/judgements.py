@@ -112,7 +112,10 @@ def _read(plain: str) -> Reading | None:
     if first.yes is not None and not is_open and not (_OPENING.match(bare) and stated):
         return _OF_YES[first.yes]
     if stated is not None and (unsettled is None or stated.end() <= unsettled.start()):
-        return _read_statement(stated, doubted=_DOUBTED.search(opened, 0, stated.end()) is not None)
+        # The last matched group is the judgement.
+        negated = _NEGATED[stated.lastgroup]
+        doubted = _DOUBTED.search(opened, 0, stated.end()) is not None
+        return negated if doubted != (stated["no"] is not None) else _NEGATED[negated]
     # *Sure* alone.
     return "unknown" if unsettled is not None else _OF_YES[read_yes_no(bare).yes]
 
@@ -126,9 +129,3 @@ def _read_first_word(bare: str, opened: str) -> Judgement | None:
         return "true"
     word = _BARE.match(opened)
     return _OF_YES[word and word["true"] is not None]
-
-
-def _read_statement(match: "re.Match[str]", *, doubted: bool) -> Reading:
-    # The last matched group is the judgement.
-    negated = _NEGATED[match.lastgroup]
-    return negated if doubted != (match["no"] is not None) else _NEGATED[negated]
