@@ -46,7 +46,7 @@ from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
-from kgprobe.probes.generation.options import GenerationOptions
+from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.register import PROBES
 from kgprobe.results.kind_names import DATASET
 from kgprobe.results.measurement import Measurement

@@ -38,7 +38,7 @@ from kgprobe.probes.examples.prompts import (
     sentence_prompt,
     unescaped,
 )
-from kgprobe.probes.generation.options import GenerationOptions
+from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.probe import ObjectNames, continuation_request, outcome_of_text, reason_unfindable
 from kgprobe.probes.known_names import related_names
 from kgprobe.probes.outcome import Outcome
