@@ -16,9 +16,7 @@ import msgspec
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import share_counter
-from kgprobe.datasets import templates
-from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, DatasetFolder
-from kgprobe.datasets.templates import cloze_templates
+from kgprobe.datasets.folder import RELATIONS_FILE, TEST, TRAIN, ChoiceRow, DatasetFolder, cloze_templates
 from kgprobe.models.generating.generator import Generator, Request
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.contract import TextScorer
@@ -137,7 +135,7 @@ def limited_rows(folder: DatasetFolder, limit: int | None) -> Iterator[ChoiceRow
 def digest_of_dataset(folder: DatasetFolder) -> str:
     """Return a hash of a data set's files: the facts of both splits, and the sentences of the relations."""
     digest = hashlib.sha256()
-    for path in (*folder.files.values(), folder.path / templates.FILE):
+    for path in (*folder.files.values(), folder.path / RELATIONS_FILE):
         if path.is_file():
             with path.open("rb") as file:
                 while part := file.read(_DIGEST_BYTES):

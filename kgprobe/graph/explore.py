@@ -11,10 +11,9 @@ from typing import Any
 
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.sanitize import counted
-from kgprobe.graph.names import entity_ids, relation_ids
+from kgprobe.graph.names import Reader, entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
 from kgprobe.graph.queries import Query
-from kgprobe.graph.reading import Reader
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, no_rounds, run_in_view, runs_with_rounds
 
 # Engine and replacement of a query whose answer would be wrong on the embedded engine.

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Fact, Placed
+from kgprobe.graph.bulk.bulk_files import RowFiles, columns_of, optional, quoted, spill_file
 from kgprobe.graph.bulk.entity_files import NodeTable
-from kgprobe.graph.bulk.row_files import RowFiles, columns_of, optional, quoted, spill_file
 from kgprobe.graph.record_batches import Problem, absent, duplicate, fact_row
 from kgprobe.sources.contract import Source
 

@@ -23,7 +23,7 @@ from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, ver
 from kgprobe.probes.true_false import STATEMENT, TrueFalseOptions
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
 from kgprobe.sampling.keys import FactKey
-from kgprobe.verbalize.judgements import judgement_of
+from kgprobe.verbalize.answers import judgement_of
 
 
 class TrueFalseProbe:
