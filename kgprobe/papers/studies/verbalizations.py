@@ -63,28 +63,18 @@ def annotations_of(verbalizations: Sequence[Verbalization], context: str | None 
 
 @dataclass(frozen=True, slots=True)
 class ErrorRate(ResultRow):
-    """Rate of a kind of error, or of sentences without errors, for an annotator.
+    """Rate of a kind of error, of sentences without errors, or of a category of sentences, for an annotator.
 
     Attributes:
-        category: of the kind; None for kinds that the paper does not have.
+        error: the kind; None for a category of sentences.
+        category: that of the kind; None for kinds that the paper does not have.
         count: number of sentences with the error.
         share: their share, with its Wilson interval.
     """
 
     annotator: Annotated[str, Heading("annotator")]
-    error: Annotated[str, Heading("error")]
+    error: Annotated[str | None, Heading("error")]
     category: Annotated[str | None, Heading("category")]
-    count: Annotated[int, Heading("count")]
-    sentences: Annotated[int, Heading("sentences")]
-    share: Annotated[Mean, Heading("share")]
-
-
-@dataclass(frozen=True, slots=True)
-class CategoryRate(ResultRow):
-    """Rate of a category of sentences for an annotator."""
-
-    annotator: Annotated[str, Heading("annotator")]
-    category: Annotated[str, Heading("category")]
     count: Annotated[int, Heading("count")]
     sentences: Annotated[int, Heading("sentences")]
     share: Annotated[Mean, Heading("share")]
@@ -116,7 +106,7 @@ class VerbalizationsStudy(Study):
 
     data: Annotated[Sequence[ErrorRate], Listing("", detail=True)]
     categories: Annotated[
-        Sequence[CategoryRate], Listing("Categories of sentences", groups_by="annotator", detail=True)
+        Sequence[ErrorRate], Listing("Categories of sentences", groups_by="annotator", optional=True, detail=True)
     ]
     agreement: Annotated[Sequence[AnnotatorAgreement], Listing(_KAPPA, _UNDEFINED, detail=True)]
 
@@ -142,7 +132,7 @@ class VerbalizationsStudy(Study):
         """The rates of the kinds."""
         categories = []
         for row in self.data:
-            name = row.error if self.annotator_count == 1 else f"{row.error} ({row.annotator})"
+            name = str(row.error) if self.annotator_count == 1 else f"{row.error} ({row.annotator})"
             categories.append(category(name, row.share))
         whiskers = "share of the sentences, with 95% Wilson intervals"
         return [CategoryPlot("Errors by kind", whiskers, categories, (0.0, 1.0))]
@@ -158,7 +148,7 @@ def verbalizations_study(annotators: Mapping[str, Annotations], config: Mapping[
         )
     kinds = _kinds(annotators)
     rates: list[ErrorRate] = []
-    categories: list[CategoryRate] = []
+    categories: list[ErrorRate] = []
     for name, annotations in annotators.items():
         everything = list(annotations.errors.values())
         for kind, of_kind in kinds.items():
@@ -166,7 +156,7 @@ def verbalizations_study(annotators: Mapping[str, Annotations], config: Mapping[
         rates.append(ErrorRate(name, FREE, None, *_rate([not errors for errors in everything])))
         for own in _CATEGORIES:
             rate = _rate([category_of(errors) == own for errors in everything])
-            categories.append(CategoryRate(name, own, *rate))
+            categories.append(ErrorRate(name, None, own, *rate))
     agreement = _agreement(annotators, list(kinds))
     notes = ["Shares have 95% Wilson intervals. A sentence can have several kinds of errors."]
     known = {kind.name for kind in ERROR_KINDS}
@@ -224,7 +214,7 @@ def _label(kind: str, errors: frozenset[str]) -> int:
     return int(not errors) if kind == FREE else int(kind in errors)
 
 
-def _verdict(categories: Sequence[CategoryRate], agreement: Sequence[AnnotatorAgreement]) -> str:
+def _verdict(categories: Sequence[ErrorRate], agreement: Sequence[AnnotatorAgreement]) -> str:
     """Return a sentence on the flawed sentences of each annotator, and on their agreement."""
     parts = []
     for row in categories:
