@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.api.measuring import check_helpers
-from kgprobe.api.options import Asking, Draw
 from kgprobe.base.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -26,12 +24,15 @@ from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.results.measurement import Run, open_run
+from kgprobe.running.asking import Asking
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
+from kgprobe.running.measurement import check_helpers
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import continue_run, show_run
 from kgprobe.running.runs import at_start, begin_run, check_new_run, forget_run, get_run, run_folder
 from kgprobe.running.settings import keep_declined
 from kgprobe.running.view import hide_view
+from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.years import year_relation_id
 
 # Growth of the number of rounds between two checks of the precision: each check could stop by chance.

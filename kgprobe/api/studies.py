@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.options import Asking, Draw
-from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -24,6 +22,7 @@ from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
 from kgprobe.papers.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
 from kgprobe.papers.studies.examples import example_counts_study, prompt_formats, prompting_study
+from kgprobe.papers.studies.measurements import folders_of, same_facts
 from kgprobe.papers.studies.noisy_examples import noisy_examples_study
 from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
@@ -42,8 +41,11 @@ from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.results.measurement import Measurement
+from kgprobe.results.measuring import measure_to_the_end
+from kgprobe.running.asking import Asking
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.replays import demo_truth, run_truth
+from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import list_existing
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations

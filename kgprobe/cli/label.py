@@ -54,7 +54,7 @@ def label(model: str, models: "Models", output: Path | None, graph: str | None, 
     kgprobe label --model demo --ways distractors --limit 500 --fill \\
         --output labels.csv
     """  # noqa: D301
-    from kgprobe.api.labelling import LabelProgress
+    from kgprobe.labelling.making import LabelProgress
 
     with open_graph(graph) as opened, progress_bars() as on_progress:
         progress = LabelProgress(lambda note: click.echo(note, err=True), on_progress)

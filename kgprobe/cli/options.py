@@ -12,7 +12,6 @@ import click
 import cloup
 from click.core import ParameterSource
 
-from kgprobe.api.options import Asking, Draw, ReversingOptions
 from kgprobe.base.arguments import folder_name
 from kgprobe.base.dates import as_of_day, today
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -21,6 +20,8 @@ from kgprobe.cli.help import RareOption
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.results.kind_names import RUN
+from kgprobe.running.asking import Asking
+from kgprobe.sampling.drawing import Draw, ReversingOptions
 
 if TYPE_CHECKING:
     from kgprobe.base.progress import StepProgress
