@@ -47,9 +47,9 @@ from kgprobe.probes.register import PROBES
 from kgprobe.results.kind_names import DATASET
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.shelf import find
-from kgprobe.running.asking import Asking
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.measurement import NO_DATE, check_helpers, check_name, keep_answers, read_measurement
+from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw
 
 

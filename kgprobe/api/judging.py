@@ -28,9 +28,9 @@ from kgprobe.models.spec_forms import short_name
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
-from kgprobe.running.asking import Asking
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
+from kgprobe.running.plan import Asking
 from kgprobe.running.settings import CONFIG, digest_of, require_identical
 
 

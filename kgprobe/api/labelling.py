@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.base.arguments import several
 from kgprobe.base.options import documented
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.client import Graph
 from kgprobe.labelling.labels import Labels
-from kgprobe.labelling.making import NO_LABEL_PROGRESS, LabelProgress, make_labels
+from kgprobe.labelling.making import make_labels
 from kgprobe.labelling.ways import LabelOptions
 from kgprobe.models.model import Model, Models
-from kgprobe.running.asking import Asking
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw
+from kgprobe.verbalize.inverse_graph import OnNote
 
 if TYPE_CHECKING:
     from kgprobe.sampling.selection import Listed
@@ -35,7 +37,8 @@ def label_facts(
     name: str | None = None,
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-    progress: LabelProgress = NO_LABEL_PROGRESS,
+    on_note: OnNote = lambda note: None,
+    on_progress: OnProgress = no_progress,
     **options: Any,
 ) -> Labels:
     """Ask a model the same facts in several ways, and label each: classes, and the probability that it is known.
@@ -52,7 +55,8 @@ def label_facts(
 
     Args:
         model: as in :func:`kgprobe.measure`; the first way draws the facts, and the others ask the same.
-        progress: progress of the steps after asking.
+        on_note: called with notes on the reversed graph, one sentence at a time.
+        on_progress: called with the fits of the learner to held-out parts, and with the rows that are written.
 
     Raises:
         UnknownNameError: no such model or relation.
@@ -70,4 +74,4 @@ def label_facts(
         seed=seed,
         as_of=as_of,
     )
-    return make_labels(graph, model, draw, Asking(name, batch_size, models, callbacks), options, progress)
+    return make_labels(graph, model, draw, Asking(name, batch_size, models, callbacks), options, on_note, on_progress)

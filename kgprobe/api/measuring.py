@@ -8,10 +8,9 @@ from kgprobe.base.arguments import several
 from kgprobe.base.options import documented
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
-from kgprobe.results.measurement import Measurement
-from kgprobe.results.measuring import measure_facts
-from kgprobe.running.asking import Asking
+from kgprobe.results.measurement import Measurement, measure_facts
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw
 
 if TYPE_CHECKING:

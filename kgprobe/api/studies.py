@@ -22,7 +22,6 @@ from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
 from kgprobe.papers.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
 from kgprobe.papers.studies.examples import example_counts_study, prompt_formats, prompting_study
-from kgprobe.papers.studies.measurements import folders_of, same_facts
 from kgprobe.papers.studies.noisy_examples import noisy_examples_study
 from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
@@ -34,16 +33,15 @@ from kgprobe.papers.studies.options import (
     VerbalizationsOptions,
 )
 from kgprobe.papers.studies.sampling import sampling_study
-from kgprobe.papers.studies.study import Study
+from kgprobe.papers.studies.study import Study, folders_of, same_facts
 from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, templates_study
 from kgprobe.papers.studies.verbalizations import Annotations, annotations_of, verbalizations_study
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
-from kgprobe.results.measurement import Measurement
-from kgprobe.results.measuring import measure_to_the_end
-from kgprobe.running.asking import Asking
+from kgprobe.results.measurement import Measurement, measure_to_the_end
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.plan import Asking
 from kgprobe.running.replays import demo_truth, run_truth
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import list_existing

@@ -20,7 +20,7 @@ from kgprobe.cli.help import RareOption
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.results.kind_names import RUN
-from kgprobe.running.asking import Asking
+from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw, ReversingOptions
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def graph_of_results(
     results: Sequence[str], graph: str | None, kinds: Sequence[str]
 ) -> "AbstractContextManager[Graph | None]":
     """Return the graph with ``--graph``, or if a result, which is of one of these kinds, is a run."""
-    from kgprobe.api.comparable import kind_of
+    from kgprobe.api.comparing import kind_of
 
     needs_graph = graph is not None or any(kind_of(name, kinds) == RUN for name in results)
     return open_graph(graph) if needs_graph else nullcontext()

@@ -6,7 +6,6 @@ docs/methods/labels.md.
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,44 +24,26 @@ from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.labelling.answers import WayAnswers, count_answers
 from kgprobe.labelling.building import AnswersByFact, labelled_rows
 from kgprobe.labelling.card import write_card
-from kgprobe.labelling.config import LABEL_TABLE, read_label_config
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.labels import Labels, read_labels_of
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of
-from kgprobe.labelling.table import LabelTable, write_label_table
+from kgprobe.labelling.table import LABEL_TABLE, LabelTable, read_label_config, write_label_table
 from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, Way, parse_ways
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model
 from kgprobe.models.spec_forms import absolute_spec, short_name
 from kgprobe.probes.register import PROBES
 from kgprobe.results.kind_names import JUDGED_GRAPH
-from kgprobe.results.measurement import Measurement
-from kgprobe.results.measuring import measure_to_the_end
+from kgprobe.results.measurement import Measurement, measure_to_the_end
 from kgprobe.results.shelf import find
-from kgprobe.running.asking import Asking
 from kgprobe.running.callbacks import Callbacks
+from kgprobe.running.plan import Asking
 from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import Draw, ReversingOptions
 from kgprobe.sampling.selection import Selection, checked_draw, list_existing
 from kgprobe.verbalize.inverse_graph import OnNote, open_inverse
-
-
-@dataclass(frozen=True, slots=True)
-class LabelProgress:
-    """Functions that are called with the progress of the steps after asking.
-
-    Attributes:
-        on_note: called with notes on the reversed graph, one sentence at a time.
-        on_progress: called with the fits of the learner to held-out parts, and with the rows that are written.
-    """
-
-    on_note: OnNote = lambda note: None
-    on_progress: OnProgress = no_progress
-
-
-NO_LABEL_PROGRESS = LabelProgress()
 
 
 def make_labels(
@@ -71,7 +52,8 @@ def make_labels(
     draw: Draw,
     asking: Asking,
     options: Mapping[str, Any],
-    progress: LabelProgress = NO_LABEL_PROGRESS,
+    on_note: OnNote,
+    on_progress: OnProgress,
 ) -> Labels:
     """Ask a model the same facts in several ways, and label each; see :func:`kgprobe.label_facts`."""
     chosen = make_options(LabelOptions, options, "label_facts")
@@ -120,7 +102,7 @@ def make_labels(
         first,
         {**common, "models": asking.models, "batch_size": asking.batch_size},
         asking.callbacks,
-        progress.on_note,
+        on_note,
     )
     folders: dict[str, list[str]] = {}
     answers: dict[str, WayAnswers] = {}
@@ -133,7 +115,7 @@ def make_labels(
         fill = (judged.relations, judged.as_of)
     elif chosen.fill:
         fill = (measurements[by.name][0].config["relations"], draw.as_of)
-    table = _write(graph, config, asking.name, asked_ids, answers, fill, judged, progress)
+    table = _write(graph, config, asking.name, asked_ids, answers, fill, judged, on_progress)
     return read_labels_of(table, list(_notes(measurements, listed, config["filled"] is not None)))
 
 
@@ -243,7 +225,7 @@ def _write(
     answers: Mapping[str, WayAnswers],
     fill: tuple[Sequence[str], int],
     judged: JudgedFacts | None,
-    progress: LabelProgress,
+    on_progress: OnProgress,
 ) -> LabelTable:
     """Fit the learner, and write the table with its statistics.
 
@@ -259,11 +241,11 @@ def _write(
         )
     predictors = [] if judged is None else [judged.predictor(facts)]
     predictions = Predictions(facts, answered, predictors)
-    calibration = cross_validate(predictions.effects, answered, config["seed"], progress.on_progress)
+    calibration = cross_validate(predictions.effects, answered, config["seed"], on_progress)
     of_facts = AnswersByFact(list(answers.values()))
     names = relation_names(graph, columns.relation_ids)
     folder = home() / "labels" / (name or f"{short_name(config['model'])}-{digest_of(config)}")
-    rows = labelled_rows(facts, predictions, of_facts, names, progress.on_progress)
+    rows = labelled_rows(facts, predictions, of_facts, names, on_progress)
     table = write_label_table(folder, config, rows, msgspec.json.encode(statistics_of(of_facts, calibration)))
     write_card(table)
     return table

@@ -23,8 +23,8 @@ from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe, Verdict
 from kgprobe.probes.register import ProbeKind
-from kgprobe.running.asking import Asking
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
+from kgprobe.running.plan import Asking
 from kgprobe.running.settings import (
     CONFIG,
     claim,

@@ -22,7 +22,7 @@ from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.probes.statements import NegativeOptions, StatementOptions
-from kgprobe.results import measuring
+from kgprobe.results import measurement
 
 # Values of the arguments that no probe has: nothing is read or loaded before the probe is made.
 MODEL: Any = SimpleNamespace(name="model", local=None, refresh=lambda: None)
@@ -116,7 +116,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
     def get(name: str) -> ProbeKind:
         return replace(PROBES.get(name), make=make)
 
-    for module in (measuring, rounds):
+    for module in (measurement, rounds):
         monkeypatch.setattr(module, "PROBES", SimpleNamespace(get=get))
     monkeypatch.setattr(rounds, "year_relation_id", lambda *_: None)
 
@@ -154,7 +154,7 @@ def test_study_asks_with_the_defaults_of_its_probe(monkeypatch: pytest.MonkeyPat
         *_, probe, _, _, options = arguments
         raise MadeError({"probe": probe, "options": options})
 
-    monkeypatch.setattr(measuring, "measure_facts", measure)
+    monkeypatch.setattr(measurement, "measure_facts", measure)
     monkeypatch.setattr(studies, "_written_relations", lambda *_: [])
     monkeypatch.setattr(studies, "askable_relations", lambda *_: {})
     monkeypatch.setattr(studies, "same_facts", lambda _, __, ___, seed, ____: ({"seed": seed}, []))
