@@ -467,10 +467,8 @@ def measure_to_the_end(
     graph: Graph, model: Model | str, probe: str, callbacks: Callbacks, title: str = "", **arguments: Any
 ) -> Measurement:
     """Measure to the end, with the arguments of :func:`kgprobe.measure`; raise KgprobeError if it is interrupted."""
-    drawing, own = (
-        {field.name: arguments.pop(field.name) for field in fields(kind) if field.name in arguments}
-        for kind in (Draw, Asking)
-    )
+    drawing = {field.name: arguments.pop(field.name) for field in fields(Draw) if field.name in arguments}
+    own = {field.name: arguments.pop(field.name) for field in fields(Asking) if field.name in arguments}
     asking = Asking(**own, callbacks=callbacks.titled(title))
     measurement = measure_facts(graph, model, probe, Draw(**drawing), asking, arguments)
     progress = measurement.progress

@@ -346,7 +346,9 @@ def newest_alike(choices: Sequence[Sequence[Path]]) -> list[Path]:
                 settings = {"probe": config["probe"], **settings_in(config)}
                 own.setdefault(digest_of(settings | {"facts": config["facts"]} if with_facts else settings), folder)
             by_settings.append(own)
-        alike = [[own[key] for own in by_settings] for key in set(by_settings[0]).intersection(*by_settings)]
+        alike = []
+        for key in set(by_settings[0]).intersection(*by_settings):
+            alike.append([own[key] for own in by_settings])  # noqa: PERF401 (nested otherwise)
         if alike:
             return max(alike, key=lambda folders: min((folder / CONFIG).stat().st_mtime_ns for folder in folders))
     return [folders[0] for folders in choices]
