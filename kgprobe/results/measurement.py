@@ -13,7 +13,6 @@ from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.arguments import several
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import make_folder
-from kgprobe.base.sanitize import spreadsheet_cell
 from kgprobe.base.tables import Table
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
@@ -23,6 +22,7 @@ from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
+from kgprobe.results.result import write_frame
 from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import MEASUREMENT, Progress, check_helpers, check_name, keep_answers, read_measurement
@@ -178,6 +178,18 @@ class StoredAnswers:
         }
         return content if finding is None else {**content, **finding.to_dict()}
 
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows in pandas."""
+        raise NotImplementedError
+
+    def write_csv(self, path: Path) -> None:
+        """Write the rows as CSV for spreadsheets, replacing a file.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        write_frame(self.to_frame(), path)
+
     def __repr__(self) -> str:
         return self.summary()
 
@@ -327,9 +339,9 @@ class Measurement(StoredAnswers):
             for file in self.folder.iterdir():
                 if file.name != "lock":
                     shutil.copy2(file, target / file.name)
-            self.to_frame().map(spreadsheet_cell).to_csv(target / "answers.csv", index=False)
         except OSError as error:
             raise KgprobeError(f"{target} cannot be written: {error.strerror or error}.") from error
+        self.write_csv(target / "answers.csv")
         return target
 
 
