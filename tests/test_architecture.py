@@ -48,8 +48,8 @@ MOST_LINES = 900
 READERS_OF_THE_TRAIL = {
     "answers/table.py": "makes the table",
     "api/datasets.py": "exports the probability of each choice",
-    "api/reports.py": "opens results for the sheets of annotators",
     "api/studies.py": "opens measurements for curves by number of distractors",
+    "datasets/assessment.py": "writes all names of right answers into the sheets of annotators",
     "cli/probe.py": "prints the path of the trail",
     "judge/correction.py": "opens the labels of statements and negatives",
     "judge/labels.py": "labels are the answers to statements and negatives, with their texts",
