@@ -41,8 +41,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Test servers live for minutes: full compilation and parallel garbage collection cost a JVM more than they gain.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-# Folders whose subject is the engine; all other tests run on the embedded one.
-ENGINE_FOLDERS = ("tests/graph/",)
+# Tests whose subject is the engine; all others run on the embedded one.
+ENGINE_FOLDER = "tests/graph/"
+# Except those of Python around queries, which the query contract runs on both engines.
+AROUND_QUERIES = {
+    f"{ENGINE_FOLDER}test_{name}.py"
+    for name in ("believed_subgraphs", "explore_answers", "explore_believed", "subgraphs")
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,8 +63,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
         if "endpoint" in names:
             return
-    in_engine_folder = str(metafunc.definition.path.relative_to(REPOSITORY).as_posix()).startswith(ENGINE_FOLDERS)
-    marks = () if in_engine_folder else (pytest.mark.engines,)
+    file = metafunc.definition.path.relative_to(REPOSITORY).as_posix()
+    marks = () if file.startswith(ENGINE_FOLDER) and file not in AROUND_QUERIES else (pytest.mark.engines,)
     metafunc.parametrize("endpoint", ["arcadedb", pytest.param("neo4j", marks=marks)], indirect=True, scope="session")
 
 

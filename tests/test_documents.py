@@ -92,22 +92,23 @@ def named(document: Path) -> str:
     return str(document.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
-def test_lines_of_prose_are_short(document: Path) -> None:
-    lines = enumerate(prose_of(document).splitlines(), start=1)
-    assert [number for number, line in lines if len(line) >= MOST and not line.startswith("|")] == []
+def test_lines_of_prose_are_short() -> None:
+    for document in DOCUMENTS:
+        lines = enumerate(prose_of(document).splitlines(), start=1)
+        long = [number for number, line in lines if len(line) >= MOST and not line.startswith("|")]
+        assert long == [], document
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
-def test_links_lead_to_files_and_headings(document: Path) -> None:
+def test_links_lead_to_files_and_headings() -> None:
     lost = []
-    for target in _LINK.findall(prose_of(document)):
-        path, _, anchor = target.partition("#")
-        if re.match(r"[a-z]+:", path):
-            continue
-        file = (document.parent / path).resolve() if path else document
-        if not file.exists() or (anchor and anchor not in anchors_of(file)):
-            lost.append(target)
+    for document in DOCUMENTS:
+        for target in _LINK.findall(prose_of(document)):
+            path, _, anchor = target.partition("#")
+            if re.match(r"[a-z]+:", path):
+                continue
+            file = (document.parent / path).resolve() if path else document
+            if not file.exists() or (anchor and anchor not in anchors_of(file)):
+                lost.append(f"{named(document)}: {target}")
     assert lost == []
 
 
@@ -127,9 +128,8 @@ def test_every_document_is_in_the_table_of_contents() -> None:
     assert {document for document in (ROOT / "docs").glob("**/*.md") if document != contents} <= linked
 
 
-@pytest.mark.parametrize("document", SHOWING, ids=named)
-def test_files_that_are_named_are_there(document: Path) -> None:
-    spans = _SPAN.findall(prose_of(document))
+def test_files_that_are_named_are_there() -> None:
+    spans = [span for document in SHOWING for span in _SPAN.findall(prose_of(document))]
     paths = [span for span in spans if re.fullmatch(r"(?:benchmarks|cypher|docs|kgprobe|loaders|tests)/[\w./-]*", span)]
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
@@ -188,24 +188,24 @@ def all_flags() -> frozenset[str]:
     return frozenset(of(command_line, click.Context(command_line)))
 
 
-@pytest.mark.parametrize("document", SHOWING, ids=named)
-def test_commands_that_are_shown_exist_with_their_options(document: Path) -> None:
-    shown = [
-        line.removeprefix("$ ")
-        for block in blocks_of(document, "console", "bash")
-        for line in block.text.splitlines()
-        if line.startswith("$ ") or block.language == "bash"
-    ]
-    spans = [" ".join(span.split()) for span in _SPAN.findall(prose_of(document))]
-    shown += [span for span in spans if re.match(r"kgprobe [a-z]", span)]
-    assert [problem for line in shown for one in commands_in(line) for problem in problems_of(one)] == []
+def test_commands_that_are_shown_exist_with_their_options() -> None:
+    for document in SHOWING:
+        shown = [
+            line.removeprefix("$ ")
+            for block in blocks_of(document, "console", "bash")
+            for line in block.text.splitlines()
+            if line.startswith("$ ") or block.language == "bash"
+        ]
+        spans = [" ".join(span.split()) for span in _SPAN.findall(prose_of(document))]
+        shown += [span for span in spans if re.match(r"kgprobe [a-z]", span)]
+        problems = [problem for line in shown for one in commands_in(line) for problem in problems_of(one)]
+        assert problems == [], document
 
 
-@pytest.mark.parametrize("document", SHOWING, ids=named)
-def test_options_that_prose_names_are_those_of_a_command(document: Path) -> None:
-    spans = [span for span in _SPAN.findall(prose_of(document)) if span.startswith("-")]
-    named_flags = {flag for span in spans for flag in _FLAG.findall(span)}
-    assert named_flags - all_flags() == set()
+def test_options_that_prose_names_are_those_of_a_command() -> None:
+    spans = [(document, span) for document in SHOWING for span in _SPAN.findall(prose_of(document))]
+    flags = {(named(document), flag) for document, span in spans if span[0] == "-" for flag in _FLAG.findall(span)}
+    assert {(document, flag) for document, flag in flags if flag not in all_flags()} == set()
 
 
 def test_command_or_an_option_that_is_not_there_is_found() -> None:
@@ -219,12 +219,11 @@ def test_command_or_an_option_that_is_not_there_is_found() -> None:
 # Python
 
 
-@pytest.mark.parametrize("document", SHOWING, ids=named)
-def test_names_of_the_library_that_are_shown_are_at_the_door(document: Path) -> None:
-    sources = [block.text for block in blocks_of(document, "python", "py")]
-    text = "\n".join([*sources, *_SPAN.findall(prose_of(document))])
-    shown = set(re.findall(r"\bkgprobe\.([a-z]\w+)\(", text))
-    assert shown - set(kgprobe.__all__) == set()
+def test_names_of_the_library_that_are_shown_are_at_the_door() -> None:
+    for document in SHOWING:
+        sources = [block.text for block in blocks_of(document, "python", "py")]
+        text = "\n".join([*sources, *_SPAN.findall(prose_of(document))])
+        assert set(re.findall(r"\bkgprobe\.([a-z]\w+)\(", text)) <= set(kgprobe.__all__), document
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from tests.shape import figures
 
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
-    "lines of the package": 93_600,
+    "lines of the package": 93_410,
     "lines of the tests": 62_600,
-    "modules": 502,
-    "modules with one importer": 118,
+    "modules": 494,
+    "modules with one importer": 112,
     "record types": 753,
     "records built at one place": 363,
-    "functions": 5_061,
-    "short functions called once": 504,
+    "functions": 5_060,
+    "short functions called once": 501,
     "lines of a function, 99th percentile": 60,
 }
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgprobe.api.kind_names import JUDGE, LABEL_TABLE, MEASUREMENT, RUN
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.models.spec_forms import is_spec
+from kgprobe.results.kind_names import JUDGE, LABEL_TABLE, MEASUREMENT, RUN
 
 if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
@@ -69,7 +69,7 @@ def _kind_of_name(name: str | Path, kinds: Sequence[str], graph: "Graph | None")
     # Without the register of stored results, which imports more; a name without a folder may be that of a result.
     if path.name != str(name) and is_task_log(path):
         return LOG
-    from kgprobe.api.stored import find
+    from kgprobe.results.shelf import find
 
     try:
         return find(name, kinds, graph).kind.name
@@ -107,7 +107,7 @@ def with_newest(
     specs = [isinstance(result, str) and is_spec(result) for result in results]
     if not any(specs) or MEASUREMENT not in kinds:
         return list(results), []
-    from kgprobe.api.stored import measurements_of
+    from kgprobe.results.shelf import measurements_of
 
     choices: dict[int, Sequence[Path]] = {}
     for place, (result, is_model) in enumerate(zip(results, specs, strict=True)):
@@ -127,7 +127,7 @@ def with_newest(
 
 
 def _folder_of(result: "Any", kinds: Sequence[str], graph: "Graph | None") -> Path:
-    from kgprobe.api.stored import find
+    from kgprobe.results.shelf import find
 
     folder: Path = find(result, kinds, graph).folder if isinstance(result, (str, Path)) else result.folder
     return folder
@@ -140,8 +140,8 @@ def _newest_alike(choices: Sequence[Sequence[Path]], *, with_facts: bool) -> lis
         choices: folders of measurements, the newest first.
         with_facts: True if they also have the same list of facts.
     """
-    from kgprobe.api.kinds import read_settings
     from kgprobe.results.answers import settings_in
+    from kgprobe.results.kinds import read_settings
     from kgprobe.running.settings import CONFIG, digest_of
 
     by_settings: list[dict[str, Path]] = []
@@ -180,8 +180,7 @@ def _named(result: "Comparable | str | Path") -> str:
 
 def _open(kind: str, result: Any, graph: "Graph | None") -> "Comparable":
     if kind == LABEL_TABLE:
-        from kgprobe.api.stored import open_label_table
-        from kgprobe.labelling.table import LabelTable
+        from kgprobe.labelling.table import LabelTable, open_label_table
 
         if isinstance(result, (str, Path)):
             return open_label_table(result)
@@ -194,7 +193,7 @@ def _open(kind: str, result: Any, graph: "Graph | None") -> "Comparable":
         from kgprobe.task_logs.opening import open_task_log
 
         return open_task_log(Path(result))
-    from kgprobe.api.stored import find
+    from kgprobe.results.shelf import find
 
     entry = find(result, [kind], graph)
     stored: Any = entry.kind.opens(entry.folder, graph)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from kgprobe.api.comparable import ANSWERS, COMPARABLE, LOG, check_options, open_alike, with_newest
-from kgprobe.api.kind_names import JUDGE, LABEL_TABLE
 from kgprobe.base.arguments import check_choice, several, share_below, whole_number
 from kgprobe.base.errors import ArgumentError
 from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.results.kind_names import JUDGE, LABEL_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

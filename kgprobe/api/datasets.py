@@ -9,10 +9,8 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.api.kind_names import DATASET
 from kgprobe.api.measuring import check_helpers, check_name, measurement_name
 from kgprobe.api.options import Asking, Draw
-from kgprobe.api.stored import find, link_dataset
 from kgprobe.base.arguments import (
     check_choice,
     folder_name,
@@ -38,10 +36,10 @@ from kgprobe.datasets.asking import (
 )
 from kgprobe.datasets.building import build_files
 from kgprobe.datasets.card import card_of, imported_card
-from kgprobe.datasets.folder import DatasetFolder, open_folder
+from kgprobe.datasets.folder import DatasetFolder, link_dataset, open_folder
 from kgprobe.datasets.harness import write_task
 from kgprobe.datasets.importing import find_published, import_files
-from kgprobe.datasets.results import BuiltDataset, HarnessTask, ImportedDataset, read_dataset
+from kgprobe.datasets.results import BuiltDataset, HarnessTask, ImportedDataset, open_dataset
 from kgprobe.datasets.templates import relations_of, write_relations
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
@@ -50,7 +48,9 @@ from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
 from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.register import PROBES
+from kgprobe.results.kind_names import DATASET
 from kgprobe.results.measurement import Measurement
+from kgprobe.results.shelf import find
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
 from kgprobe.running.settings import keep_declined, versions
@@ -145,7 +145,7 @@ def import_dataset(
     rejected: list[str] = []
     with appearing(path.absolute()) as unfinished:
         counts = import_files(published, unfinished, format, on_progress)
-        contents = read_dataset(open_folder(unfinished))
+        contents = open_dataset(unfinished)
         if templates is not None:
             ids = {relation.relation for relation in contents.relations}
             relations, rejected = relations_of(Path(templates), ids)

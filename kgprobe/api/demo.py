@@ -6,7 +6,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from kgprobe.api.loading import load
-from kgprobe.api.rounds import forget_run, open_run, resume_rounds, run_rounds
+from kgprobe.api.rounds import resume_rounds, run_rounds
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.files import DEMO, demo_folder
 from kgprobe.base.progress import waiting
@@ -15,9 +15,9 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.models.model import Model, load_model
-from kgprobe.results.measurement import Run
+from kgprobe.results.measurement import Run, open_run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.runs import get_run
+from kgprobe.running.runs import forget_run, get_run
 
 MODEL = "demo"
 EXAMPLE = "example"

@@ -6,8 +6,6 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.kind_names import LABEL_TABLE, RUN
-from kgprobe.api.stored import find, open_label_table
 from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import check_choice, several, whole_number
 from kgprobe.base.dates import as_of_day
@@ -35,8 +33,10 @@ from kgprobe.labelling.exports.sft import SftOptions
 from kgprobe.labelling.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.labelling.exports.write_back import PREFIX, RemovedLabels, WriteBack, write_labels
 from kgprobe.labelling.exports.write_back import remove_labels as remove_written
-from kgprobe.labelling.table import LabelTable, read_label_table
+from kgprobe.labelling.table import LabelTable, open_label_table, read_label_table
+from kgprobe.results.kind_names import LABEL_TABLE, RUN
 from kgprobe.results.measurement import Run
+from kgprobe.results.shelf import find
 from kgprobe.sources.contract import open_source
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ import msgspec
 import numpy as np
 
 from kgprobe.api.graphs import reverse_graph
-from kgprobe.api.kind_names import JUDGED_GRAPH
 from kgprobe.api.options import Asking, Draw
-from kgprobe.api.stored import find
 from kgprobe.api.study_measurements import measure_to_the_end
 from kgprobe.base.arguments import optional_folder_name, optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
@@ -40,7 +38,9 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import absolute_spec, short_name
 from kgprobe.probes.register import PROBES
+from kgprobe.results.kind_names import JUDGED_GRAPH
 from kgprobe.results.measurement import Measurement
+from kgprobe.results.shelf import find
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns

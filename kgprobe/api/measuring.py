@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from kgprobe.api.options import Asking, Draw
@@ -17,11 +16,10 @@ from kgprobe.graph.reversal import asked_by, reversal_of
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
-from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.measurement import Measurement
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
-from kgprobe.running.measurement import MEASUREMENT, Progress, ask_each, read_measurement
+from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.measurement import MEASUREMENT, ask_each
 from kgprobe.running.settings import (
     CONFIG,
     LAST_CHANGES,
@@ -146,22 +144,6 @@ def model_of(config: Mapping[str, Any]) -> str | None:
     """Return the spec of the model in the settings of a measurement; None if they lack it."""
     described = config.get("described")
     return str(described.get("model")) if isinstance(described, Mapping) else None
-
-
-def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
-    """Open the measurement in a folder.
-
-    Args:
-        graph: its graph, for findings; that of a data set needs none.
-    """
-    from kgprobe.answers.table import read_answers
-
-    config = read_measurement(folder)
-    kind = PROBES.get(config["probe"])
-    verdicts = read_answers(folder, kind, config["described"]).verdicts
-    done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
-    graph = None if "dataset" in config else graph
-    return Measurement(folder, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
 
 
 def measurement_name(probe: str, config: Mapping[str, Any]) -> str:

@@ -1,22 +1,9 @@
 """``kgprobe.paper`` and ``paper_options``: the four papers, their published numbers and their options."""
 
-from collections import Counter
 from typing import Any, overload
 
-from kgprobe.api.paper_results import own_numbers, own_results, stored_for
 from kgprobe.papers.presets import preset_of
-from kgprobe.papers.results import PaperContents, PaperCounts, PaperList, PaperNumber, PaperTable, PaperTableRow
-from kgprobe.papers.tables import (
-    PAPERS,
-    PaperEntry,
-    PublishedNumber,
-    all_numbers,
-    filled,
-    numbers_of,
-    paper_named,
-    table_named,
-    tables_of,
-)
+from kgprobe.papers.results import PaperContents, PaperList, PaperTable, list_papers, paper_contents, paper_table
 
 
 @overload
@@ -56,20 +43,10 @@ def paper(
         UnknownNameError: no such paper or table.
     """
     if name is None:
-        return PaperList(papers=list(map(_counts, PAPERS)))
+        return list_papers()
     if table is None:
-        entries = [_row(entry, model, other_model) for entry in tables_of(name)]
-        return PaperContents(paper=paper_named(name), entries=entries)
-    entry = table_named(name, table)
-    stored = stored_for(entry)
-    return PaperTable(
-        paper=paper_named(name),
-        entry=entry,
-        command=filled(entry.command, model, other_model),
-        numbers=list(map(_number, numbers_of(entry))),
-        own=own_numbers(entry, stored),
-        results=own_results(stored),
-    )
+        return paper_contents(name, model, other_model)
+    return paper_table(name, table, model, other_model)
 
 
 def paper_options(name: str, command: str) -> dict[str, Any]:
@@ -85,33 +62,3 @@ def paper_options(name: str, command: str) -> dict[str, Any]:
         UnknownNameError: no such paper, or it has no options for the command.
     """
     return {option: preset.value for option, preset in preset_of(name, command).options.items()}
-
-
-def _counts(name: str) -> PaperCounts:
-    described, entries = PAPERS[name], tables_of(name)
-    states = Counter(entry.state for entry in entries if entry.has_results)
-    numbers = sum(number.paper == name and number.value != "" for number in all_numbers())
-    return PaperCounts(
-        name,
-        described.title,
-        described.published,
-        tables=len(entries),
-        results=sum(states.values()),
-        runs=states["runs"],
-        partly=states["partly"],
-        no=states["no"],
-        numbers=numbers,
-    )
-
-
-def _row(entry: PaperEntry, model: str, other_model: str) -> PaperTableRow:
-    values = {name: getattr(entry, name) for name in PaperTableRow.columns()}
-    return PaperTableRow(**values | {"command": filled(entry.command, model, other_model)})
-
-
-def _number(published: PublishedNumber) -> PaperNumber:
-    try:
-        number = float(published.value)
-    except ValueError:
-        number = None
-    return PaperNumber(published.row, published.column, published.value, number, published.unit, published.note)

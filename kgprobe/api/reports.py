@@ -5,10 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgprobe.answers.store import FILE
-from kgprobe.api.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
-from kgprobe.api.measuring import open_measurement
-from kgprobe.api.rounds import open_run
-from kgprobe.api.stored import find
 from kgprobe.base.arguments import check_choice, optional_number, whole_number
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.files import home
@@ -18,7 +14,9 @@ from kgprobe.graph.names import entity_ids, relation_ids
 from kgprobe.graph.runs import list_runs, runs_with_rounds
 from kgprobe.graph.state import graph_state, state_uid
 from kgprobe.results.judged_graph import JudgedGraph
-from kgprobe.results.measurement import Measurement, Run
+from kgprobe.results.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
+from kgprobe.results.measurement import Measurement, Run, open_measurement, open_run
+from kgprobe.results.shelf import find
 from kgprobe.running.measurement import graph_of_measurement
 from kgprobe.sampling.years import year_relation_id
 

@@ -1,7 +1,6 @@
 """``kgprobe.run_rounds`` and other calls about runs: start, resume, open, list, forget, estimate."""
 
 import math
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import date, datetime
@@ -20,19 +19,17 @@ from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
-from kgprobe.graph.runs import find_run, latest_run
 from kgprobe.models.api.spending import Spending
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions, short_name
 from kgprobe.probes.outcome import Probe
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.graph_rates import GraphRates, estimate_run
-from kgprobe.results.measurement import Run
+from kgprobe.results.measurement import Run, open_run
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.plan import Plan, RoundsOptions, plan_of
-from kgprobe.running.rounds import RunReport, continue_run, settle_run, show_run
-from kgprobe.running.runs import at_start, begin_run, check_new_run, get_run, run_folder
-from kgprobe.running.runs import forget_run as forget_beliefs
+from kgprobe.running.rounds import continue_run, show_run
+from kgprobe.running.runs import at_start, begin_run, check_new_run, forget_run, get_run, run_folder
 from kgprobe.running.settings import keep_declined
 from kgprobe.running.view import hide_view
 from kgprobe.sampling.years import year_relation_id
@@ -210,45 +207,6 @@ def resume_rounds(
     if rounds is not None:
         plan = replace(plan, options=replace(plan.options, rounds=rounds))
     return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_progress, opened.spending)
-
-
-def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
-    """Open a run; the model is not loaded. If its process was killed, its last beliefs are written first.
-
-    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=3, distractors=3, name="to-look-at")
-    >>> kgprobe.open("to-look-at", graph).finding().asked
-    3
-
-    Args:
-        run: name of the run; None is the latest.
-        year_relation: as in :func:`run_rounds`.
-
-    Raises:
-        UnknownNameError: no such run or relation, or the graph has no runs.
-        KgprobeError: the run was not started by kgprobe.
-    """
-    year_relation = year_relation_id(graph, year_relation)
-    run = run or latest_run(graph)
-    settle_run(graph, run)
-    properties = get_run(graph, run)
-    done = properties["round"] >= properties["rounds"]
-    counts = {name: properties[name] for name in ("asked", "unaskable", "unanswered")}
-    stopped = Stop.DONE if done else Stop.ASKED_TO
-    report = RunReport(run, None, properties["round"], seconds=0.0, stopped=stopped, **counts)
-    kind = PROBES.get(properties["probe"])
-    return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
-
-
-def forget_run(graph: Graph, run: str) -> None:
-    """Delete a run, its beliefs and its folder.
-
-    Raises:
-        UnknownNameError: no such run.
-        KgprobeError: a process uses the run, or it was not started by kgprobe.
-    """
-    folder = run_folder(find_run(graph, run))
-    forget_beliefs(graph, run)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def apply_beliefs(graph: Graph, run: str | None = None, *, on_progress: OnProgress = no_progress) -> int:

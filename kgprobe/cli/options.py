@@ -12,7 +12,6 @@ import click
 import cloup
 from click.core import ParameterSource
 
-from kgprobe.api.kind_names import RUN
 from kgprobe.api.options import Asking, Draw, ReversingOptions
 from kgprobe.base.arguments import folder_name
 from kgprobe.base.dates import as_of_day, today
@@ -21,11 +20,12 @@ from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.help import RareOption
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.results.kind_names import RUN
 
 if TYPE_CHECKING:
-    from kgprobe.api.kinds import Found
     from kgprobe.base.progress import StepProgress
     from kgprobe.graph.client import Graph
+    from kgprobe.results.kinds import Found
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -152,7 +152,7 @@ def is_graph_given() -> bool:
 
 def graph_of(entry: "Found", connection: "Graph | None") -> "AbstractContextManager[Graph | None]":
     """Open the graph of a result that has one of its own, the demo's or an inverse one, unless --graph is given."""
-    from kgprobe.api.stored import own_graph
+    from kgprobe.results.shelf import own_graph
 
     folder = None if is_graph_given() else own_graph(entry)
     return nullcontext(connection) if folder is None else open_graph(str(folder))

@@ -10,7 +10,6 @@ import cloup
 import msgspec
 
 import kgprobe
-from kgprobe.api.kind_names import MEASUREMENT, RUN
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
 from kgprobe.cli.groups import DefaultGroup
@@ -29,6 +28,7 @@ from kgprobe.cli.options import (
     seed_option,
 )
 from kgprobe.cli.rendering import open_in_browser, render
+from kgprobe.results.kind_names import MEASUREMENT, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def page(
     kgprobe report gpt2-capitals llama-capitals --output models.html
     """  # noqa: D301
     from kgprobe.api.reports import REPORTED, latest_result, open_reported
-    from kgprobe.api.stored import find, needs_graph, own_graph
+    from kgprobe.results.shelf import find, needs_graph, own_graph
 
     entries = [find(name, REPORTED) for name in results]
     needed = not results or any(needs_graph(each) and (is_graph_given() or not own_graph(each)) for each in entries)
@@ -141,7 +141,7 @@ def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None
 @contextmanager
 def _opened(results: tuple[str, ...], graph: str | None) -> "Iterator[list[Stored]]":
     """Open measurements and runs, with the graph if one of them is a run."""
-    from kgprobe.api.stored import open_answers
+    from kgprobe.results.shelf import open_answers
 
     with graph_of_results(results, graph, (MEASUREMENT, RUN)) as connection, waiting("Reading the answers"):
         yield [open_answers(name, connection) for name in results]

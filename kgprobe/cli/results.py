@@ -10,7 +10,6 @@ import click
 import cloup
 
 import kgprobe
-from kgprobe.api.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
@@ -30,12 +29,14 @@ from kgprobe.cli.options import (
     year_relation_option,
 )
 from kgprobe.cli.rendering import console, open_in_browser, render, render_rows, show_notes, show_tables
+from kgprobe.results.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kgprobe.api.kinds import Found, Opened
+    from kgprobe.api.stored import Opened
     from kgprobe.graph.client import Graph
+    from kgprobe.results.kinds import Found
     from kgprobe.results.listing import ListedResult
     from kgprobe.results.rate_table import RateTable
 
@@ -259,7 +260,7 @@ def _graph_of(text: str) -> tuple[str | None, str]:
 
 def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: Mapping[str, Any]) -> "RateTable":
     """Return rates by group, or by model and graph."""
-    from kgprobe.api.stored import find, newest, open_answers
+    from kgprobe.results.shelf import find, newest, open_answers
 
     kinds = [MEASUREMENT, RUN] if kind is None else [kind]
     pairs = list(map(_graph_of, names)) or [(None, newest(kinds).name)]
@@ -283,8 +284,8 @@ def _found(
     Args:
         deleted: True to open the graph if it exists and has a part of a result, False if results are shown with it.
     """
-    from kgprobe.api.stored import find, needs_graph, newest, own_graph
     from kgprobe.graph.servers.opening import check_exists
+    from kgprobe.results.shelf import find, needs_graph, newest, own_graph
 
     kinds = [] if kind is None else [kind]
     entries: list[Found] = []
@@ -411,8 +412,7 @@ def delete(names: tuple[str, ...], kind: str | None, yes: bool, graph: str | Non
     kgprobe delete my-run
     kgprobe delete old-labels old-run --yes
     """  # noqa: D301
-    from kgprobe.api.shelf import plan_deletions
-    from kgprobe.api.stored import delete_found
+    from kgprobe.results.shelf import delete_found, plan_deletions
 
     with _found(names, kind, graph, deleted=True) as (entries, connection):
         deletions = plan_deletions(list({each.folder: each for each in entries}.values()))

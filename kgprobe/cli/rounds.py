@@ -208,7 +208,7 @@ def estimate(
     kgprobe estimate of-all
     kgprobe estimate of-all --precision 2%
     """  # noqa: D301
-    from kgprobe.api.rounds import open_run
+    from kgprobe.results.measurement import open_run
     from kgprobe.running.callbacks import Stop
 
     with open_graph(graph) as connection:
@@ -273,7 +273,7 @@ def apply(run: str | None, graph: str | None, as_json: bool) -> None:
     kgprobe beliefs apply
     kgprobe beliefs apply base
     """  # noqa: D301
-    from kgprobe.api.rounds import open_run
+    from kgprobe.results.measurement import open_run
 
     with open_graph(graph) as connection, progress_bars() as on_progress:
         name = open_run(connection, run).name

@@ -9,12 +9,12 @@ import click
 import cloup
 
 import kgprobe
-from kgprobe.api.kind_names import LABEL_TABLE, RUN
 from kgprobe.cli.commands import Choice
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import graph_of_results, graph_options
 from kgprobe.cli.rendering import render
 from kgprobe.cli.running import progress_bars
+from kgprobe.results.kind_names import LABEL_TABLE, RUN
 
 # Names of kgprobe.labelling.table.SCHEMES, which would be imported by --help.
 CLASSES = ("slick", "profile", "belief")

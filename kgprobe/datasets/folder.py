@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.files import home, make_folder
 from kgprobe.datasets import FORMATS
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.sampling.facts import AskedFact
@@ -222,3 +223,17 @@ def _read(place: str, decode: Callable[[Any], ChoiceRow], row: Any) -> ChoiceRow
         return decode(row)
     except DECODING_ERRORS as error:
         raise KgprobeError(f"{place}: {error}. A data set has {', '.join(COLUMNS)}.") from error
+
+
+def link_dataset(folder: Path) -> None:
+    """Link a new data set, whose folder the user chose, so that it is listed and opens by the folder's name.
+
+    An older data set of the same name loses its link.
+    """
+    place = home() / "datasets"
+    make_folder(place)
+    link = place / folder.absolute().name
+    if link.is_symlink():
+        link.unlink()
+    if not link.exists():
+        link.symlink_to(folder.resolve())

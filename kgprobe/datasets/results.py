@@ -14,7 +14,7 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.datasets.building import RelationCounts
-from kgprobe.datasets.folder import SPLITS, DatasetFolder
+from kgprobe.datasets.folder import SPLITS, DatasetFolder, open_folder
 from kgprobe.results.result import Listing, Result
 
 
@@ -159,8 +159,9 @@ class ImportedDataset(Dataset):
         return "\n".join(lines)
 
 
-def read_dataset(files: DatasetFolder) -> Dataset:
-    """Return the contents of a dataset; see :func:`~kgprobe.datasets.results.read_relations`."""
+def open_dataset(folder: Path) -> Dataset:
+    """Return the contents of the data set in a folder; see :func:`~kgprobe.datasets.results.read_relations`."""
+    files = open_folder(folder)
     relations = read_relations(files)
     untaught = ", ".join(relation.relation for relation in relations if not relation.train)
     notes = [f"Facts of these relations cannot be asked, as `train` has no examples: {untaught}."] if untaught else []

@@ -22,6 +22,7 @@ from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.labelling.config import LABEL_TABLE, REMEDY, Written, read_label_config
 from kgprobe.probes.recall.classes import CLASSES
+from kgprobe.results.shelf import find
 from kgprobe.running.settings import WRITTEN, claim, digest_of, write_config
 
 if TYPE_CHECKING:
@@ -180,6 +181,11 @@ def read_label_table(folder: Path) -> LabelTable:
     if fault is not None:
         raise KgprobeError(f"{folder / name} is damaged: {fault}. {REMEDY}")
     return LabelTable(folder, config)
+
+
+def open_label_table(name: str | Path) -> LabelTable:
+    """Open a label table by its name or folder; its classes are not counted."""
+    return read_label_table(find(name, [LABEL_TABLE]).folder)
 
 
 def _wrong_column(path: Path, schema: pa.Schema) -> str | None:

@@ -1,13 +1,19 @@
-"""Models by name: ``hf:EleutherAI/pythia-160m``, ``hf:./folder``, ``demo``, ``openai:gpt-4o``."""
+"""Models by name: ``hf:EleutherAI/pythia-160m``, ``hf:./folder``, ``demo``, ``openai:gpt-4o``.
 
-from collections.abc import Iterator, Mapping
+Of a multimodal model, the part that reads pictures or sound is dropped after loading. transformers has a text-only
+class for some of them (Llama 4, Qwen 3.5). Others have only a class for text and pictures (Mistral 3, Qwen-VL,
+GLM-4V), which computes plain text like a causal language model.
+"""
+
+import importlib.util
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgprobe.base.arguments import check_choice
-from kgprobe.base.errors import ArgumentError, KgprobeError, first_line
+from kgprobe.base.errors import ArgumentError, KgprobeError, first_line, how_to_install
 from kgprobe.base.sanitize import counted
 from kgprobe.models.devices import devices_of, find_device, spread_arguments, too_large
 from kgprobe.models.model_files import ModelFiles, find_model_files, remedy_of_files, whole_digest
@@ -26,6 +32,19 @@ if TYPE_CHECKING:
     from kgprobe.models.vllm_engine.scorer import VllmScorer
 
 Kind = Literal["AutoModelForCausalLM", "AutoModel"]
+
+# Masks that old files store and the model computes itself.
+_OLD_MASK = ".masked_bias"
+# Modules that a method needs, and kgprobe's extra with them. transformers names those of other methods itself.
+_LIBRARIES: dict[str, tuple[tuple[str, ...], str]] = {
+    "awq": (("accelerate", "gptqmodel"), "gptq"),
+    "bitsandbytes": (("accelerate", "bitsandbytes"), "bitsandbytes"),
+    "compressed-tensors": (("compressed_tensors",), "compressed-tensors"),
+    "fp8": (("accelerate",), "fp8"),
+    "gguf": (("accelerate", "gguf"), "gguf"),
+    "gptq": (("accelerate", "gptqmodel"), "gptq"),
+    "torchao": (("torchao",), "torchao"),
+}
 
 
 def load_scoring_model(
@@ -68,7 +87,7 @@ def _load_vllm_scorer(
 ) -> "VllmScorer":
     """Return the scorer of a model that vLLM computes; arguments and errors as of :func:`load_scorer`."""
     from kgprobe.models.vllm_engine.engine import import_vllm
-    from kgprobe.models.vllm_engine.loading import load_vllm_scorer
+    from kgprobe.models.vllm_engine.scorer import load_vllm_scorer
 
     check_local(spec, revision)
     if device is not None:
@@ -285,8 +304,6 @@ class _Reader:
     spread: dict[str, Any]
 
     def __post_init__(self) -> None:
-        from kgprobe.models.quantization import quantization_method, require_libraries
-
         self.method: str | None
         self.unused: tuple[str, ...] = ()
         self._config: Any = None
@@ -297,8 +314,6 @@ class _Reader:
                 self._config = self._read_config()
             self.method = quantization_method(self._config)
             if self.kind == "AutoModelForCausalLM":
-                from kgprobe.models.text_parts import class_for_text
-
                 self.kind = class_for_text(self._config)
         if self.method is not None:
             require_libraries(self.spec, self.method)
@@ -342,8 +357,6 @@ class _Reader:
         model, report = loaded
         self._check_weights(report)
         if self.kind != "AutoModel":
-            from kgprobe.models.text_parts import unused_weights
-
             self.unused = tuple(unused_weights(model, self._config, report["unexpected_keys"]))
         if self.spread and any(device.type != "cuda" for device in devices_of(model)):
             raise too_large(self.spec, self.dtype, self.device, self.spread)
@@ -377,9 +390,6 @@ def _loaded(
     applied: "AppliedAdapter | None",
 ) -> LoadedModel:
     """Drop unused parts of a model, and describe what was done to its files."""
-    from kgprobe.models.quantization import is_dequantized
-    from kgprobe.models.text_parts import keep_text_part
-
     loading: dict[str, object] = {}
     explained: list[tuple[str, str]] = []
     files = reader.files
@@ -468,3 +478,91 @@ def _loading(name: str) -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def class_for_text(config: Any) -> str:
+    """Return the name of the class of transformers that loads a model as a language model.
+
+    >>> class_for_text(transformers.LlamaConfig()), class_for_text(transformers.Mistral3Config())
+    ('AutoModelForCausalLM', 'AutoModelForImageTextToText')
+    """
+    from transformers.models.auto import modeling_auto
+
+    if type(config) in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING:
+        return "AutoModelForCausalLM"
+    if type(config) in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        return "AutoModelForImageTextToText"
+    # Its error lists the known types.
+    return "AutoModelForCausalLM"
+
+
+def keep_text_part(model: "PreTrainedModel") -> tuple[str, ...]:
+    """Drop the modules of a multimodal model that text does not pass, in place; return their names."""
+    if model.config.get_text_config() is model.config:
+        return ()
+    parts = [model.get_decoder(), model.get_output_embeddings()]  # type: ignore[no-untyped-call]
+    kept = {name for name, module in model.named_modules() if any(module is part for part in parts)}
+    containers = {name.rsplit(".", depth)[0] for name in kept for depth in range(1, name.count(".") + 1)} | {""}
+    dropped = []
+    for container in sorted(containers - kept):
+        parent = model.get_submodule(container)
+        for child, _ in list(parent.named_children()):
+            name = f"{container}.{child}".removeprefix(".")
+            if name not in kept and name not in containers:
+                delattr(parent, child)
+                dropped.append(name)
+    return tuple(dropped)
+
+
+def unused_weights(model: "PreTrainedModel", config: Any, names: Iterable[str]) -> list[str]:
+    """Return the weights that a model of text should have a place for, sorted.
+
+    The others are masks, which old files store and the model computes itself, and the parts for pictures or sound.
+
+    Args:
+        config: the configuration of the model's files; None for a GGUF file, which has text alone.
+    """
+    buffers = {name for name, _ in model.named_buffers()}
+    unused = sorted(name for name in names if name not in buffers and not name.endswith(_OLD_MASK))
+    if config is None or config.get_text_config() is config:
+        return unused
+    parts = {_part(name) for name in model.state_dict()}
+    return [name for name in unused if _part(name) in parts]
+
+
+def _part(name: str) -> tuple[str, ...]:
+    return tuple(name.split(".")[:2])
+
+
+def quantization_method(config: Any) -> str | None:
+    """Return the method in a model's configuration, such as ``fp8``; None for plain weights.
+
+    >>> quantization_method(transformers.LlamaConfig(quantization_config={"quant_method": "fp8"}))
+    'fp8'
+    """
+    own = getattr(config, "quantization_config", None) or getattr(config, "compression_config", None)
+    if own is None:
+        return None
+    method = own.get("quant_method") if isinstance(own, dict) else getattr(own, "quant_method", None)
+    return str(getattr(method, "value", method) or "unknown")
+
+
+def require_libraries(spec: str, method: str) -> None:
+    """Raise a KgprobeError if a library of a method is not installed."""
+    modules, extra = _LIBRARIES.get(method, ((), ""))
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise KgprobeError(
+                f"{spec} has weights quantized by {method}, which need {module.replace('_', '-')}, which is not"
+                f" installed: {how_to_install(extra)}."
+            )
+
+
+def is_dequantized(model: "PreTrainedModel") -> bool:
+    """Return True if all weights of a model are plain floating-point numbers."""
+    import torch
+
+    plain = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+    parameters_plain = all(type(parameter) is torch.nn.Parameter for parameter in model.parameters())
+    tensors = (value for value in model.state_dict().values() if isinstance(value, torch.Tensor))
+    return parameters_plain and all(tensor.dtype in plain for tensor in tensors)

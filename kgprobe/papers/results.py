@@ -1,12 +1,40 @@
-"""The papers, their tables and figures, and published numbers next to stored results."""
+"""The papers, their tables and figures, and published numbers next to those of stored results."""
 
-from collections.abc import Mapping, Sequence
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
+import msgspec
+
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import read_json
 from kgprobe.base.tables import Heading, ResultRow
-from kgprobe.papers.tables import Paper, PaperEntry
+from kgprobe.papers.tables import (
+    PAPERS,
+    Paper,
+    PaperEntry,
+    PublishedNumber,
+    all_numbers,
+    filled,
+    numbers_of,
+    paper_named,
+    table_named,
+    tables_of,
+)
+from kgprobe.results.listing import ListedResult
 from kgprobe.results.result import Listing, Result
+from kgprobe.results.shelf import list_stored
+
+_FILES = {
+    "study": "study.json",
+    "run": "results.json",
+    "measurement": "results.json",
+    "comparison": "comparison.json",
+}
+# Most stored results in one table.
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +222,318 @@ class PaperTable(Result):
 def _sentence(text: str) -> str:
     """Return a text with its first letter in upper case."""
     return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored result, with the content of its file for programs.
+
+    Attributes:
+        content: of ``results.json``, ``study.json`` or ``comparison.json``; empty for other kinds.
+    """
+
+    kept: ListedResult
+    content: Mapping[str, Any]
+
+    @property
+    def model(self) -> str:
+        """Name of the model; empty if the file does not have it."""
+        return str(self.content.get("model", ""))
+
+    @property
+    def source(self) -> str:
+        """Model and name of the result."""
+        return f"{self.model}, {self.kept.name}" if self.model else self.kept.name
+
+
+_Reader: TypeAlias = Callable[[Stored], Iterator[OwnNumber]]
+
+
+def list_papers() -> PaperList:
+    """Return the papers with the numbers of their tables and figures."""
+    return PaperList(papers=list(map(_counts, PAPERS)))
+
+
+def _counts(name: str) -> PaperCounts:
+    described, entries = PAPERS[name], tables_of(name)
+    states = Counter(entry.state for entry in entries if entry.has_results)
+    numbers = sum(number.paper == name and number.value != "" for number in all_numbers())
+    return PaperCounts(
+        name,
+        described.title,
+        described.published,
+        tables=len(entries),
+        results=sum(states.values()),
+        runs=states["runs"],
+        partly=states["partly"],
+        no=states["no"],
+        numbers=numbers,
+    )
+
+
+def paper_contents(name: str, model: str, other_model: str) -> PaperContents:
+    """Return the tables and figures of a paper, with commands for these models."""
+    entries = []
+    for entry in tables_of(name):
+        values = {column: getattr(entry, column) for column in PaperTableRow.columns()}
+        entries.append(PaperTableRow(**values | {"command": filled(entry.command, model, other_model)}))
+    return PaperContents(paper=paper_named(name), entries=entries)
+
+
+def paper_table(name: str, table: str, model: str, other_model: str) -> PaperTable:
+    """Return a table with its published numbers, and those of stored results."""
+    entry = table_named(name, table)
+    stored = _stored_for(entry)
+    read = _READERS.get((entry.paper, entry.table))
+    numbers: list[OwnNumber] = []
+    results = []
+    for each in stored[:_SHOWN]:
+        # Most figures have no numbers.
+        numbers += read(each) if read is not None else ()
+        headline = f"{each.model}: {each.kept.headline}" if each.model else each.kept.headline
+        results.append(OwnResult(each.kept.kind, each.kept.name, headline, str(each.kept.folder)))
+    return PaperTable(
+        paper=paper_named(name),
+        entry=entry,
+        command=filled(entry.command, model, other_model),
+        numbers=list(map(_number, numbers_of(entry))),
+        own=numbers,
+        results=results,
+    )
+
+
+def _number(published: PublishedNumber) -> PaperNumber:
+    try:
+        number = float(published.value)
+    except ValueError:
+        number = None
+    return PaperNumber(published.row, published.column, published.value, number, published.unit, published.note)
+
+
+def _stored_for(entry: PaperEntry) -> list[Stored]:
+    """Return the stored results of an entry's commands, small or at full size, the latest first."""
+    if not entry.command:
+        return []
+    steps = [step.split() for command in (entry.command, entry.full) for step in command.split(" && ")]
+    fitting = []
+    for kept in list_stored().results:
+        stored = Stored(kept, _content(kept))
+        if any(_fits(stored, words) for words in steps):
+            fitting.append(stored)
+    return fitting
+
+
+def _content(kept: ListedResult) -> dict[str, Any]:
+    file = _FILES.get(kept.kind)
+    if file is None or not (kept.folder / file).exists():
+        return {}
+    try:
+        return read_json(kept.folder / file, dict[str, Any], "Delete it; the next page writes it again.")
+    except (KgprobeError, OSError, msgspec.DecodeError):
+        # Listed without numbers; `kgprobe results` reports the file.
+        return {}
+
+
+def _fits(stored: Stored, words: Sequence[str]) -> bool:
+    """Return True for a stored result that a command, in words, makes."""
+    kind, origin = stored.kept.kind, (stored.kept.kind, stored.content.get("probe"))
+    match words[1:4]:
+        case ["study", name, *_]:
+            return kind == "study" and stored.kept.name.startswith(f"{name}-")
+        case ["rounds", "run", name]:
+            return origin == ("run", name)
+        case ["probe", name, *_]:
+            return origin == ("measurement", name)
+        case ["dataset", "probe", *_]:
+            return origin == ("measurement", "generation" if "generation" in words else "examples")
+        case ["compare", *_]:
+            # Folders of forgetting and gaps are of the same kind, without this file.
+            return kind == "comparison" and bool(stored.content)
+        case ["judge", "predict", *_]:
+            return kind == "judged graph"
+    return False
+
+
+# Our names of measures, in the paper's words.
+_MEASURES = {
+    "karr": "KaRR",
+    "rouge-l": "ROUGE-L",
+    "bertscore": "BERTScore",
+    "precision": "precision@n",
+    "probability": "probability",
+    "grader": "LLM judge",
+    "distractors:random": "distractors, random",
+    "distractors:semantic": "distractors, semantic",
+    "distractors:temporal-semantic": "distractors, temporal+semantic",
+    "distractors:approximate-optimal": "distractors, approximate optimal",
+}
+
+
+def _rows(stored: Stored) -> Sequence[Mapping[str, Any]]:
+    """Return the main table of a study; empty if its file cannot be read."""
+    rows: Sequence[Mapping[str, Any]] = stored.content.get("table", ())
+    return rows
+
+
+def _calibration(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored):
+        name = _MEASURES.get(row["measure"], row["measure"])
+        for column, ours in (("mean τ", "mean τ"), ("std τ", "deviation")):
+            # A measure with too few facts is not ranked.
+            if row[ours] is not None:
+                yield OwnNumber(name, column, round(row[ours], 3), stored.source)
+
+
+def _robustness(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored):
+        # Its commands also store a calibration, which has no such column.
+        if row.get("τ") is not None:
+            name = _MEASURES.get(row["measure"], row["measure"])
+            # Min@n, as in the paper; Avg@n is a row of its own.
+            average = row["options"].startswith("Avg")
+            yield OwnNumber(f"{name}, Avg@n" if average else name, "robustness", round(row["τ"], 2), stored.source)
+
+
+def _strategies(stored: Stored) -> Iterator[OwnNumber]:
+    rows = _rows(stored)
+    if not rows:
+        return
+    for strategy in ("approximate-optimal", "random", "temporal-semantic", "semantic"):
+        if strategy in rows[0]:
+            name = strategy.replace("approximate-optimal", "approximate optimal").replace("temporal-", "temporal+")
+            lost = 100 * (1 - _value(rows[0][strategy]))
+            yield OwnNumber(name, "facts lost to the first distractor", round(lost, 1), stored.source)
+            last = _value(rows[-1][strategy])
+            yield OwnNumber(name, f"Min@n at n = {rows[-1]['n']}", round(last, 3), stored.source)
+
+
+def _rates(rate: str) -> _Reader:
+    """Return a reader of a rate of runs, in percent: a row for the model, a column for the difficulty."""
+
+    def read(stored: Stored) -> Iterator[OwnNumber]:
+        value = stored.content.get(rate)
+        if value is not None:
+            yield OwnNumber(stored.model, _difficulty(stored), round(100 * value, 2), stored.source)
+
+    return read
+
+
+def _zero_sense_of(by: str, difficulty: str) -> _Reader:
+    """Return a reader of the zero-sense rate by group, in percent, of runs of this difficulty."""
+
+    def read(stored: Stored) -> Iterator[OwnNumber]:
+        if _difficulty(stored) == difficulty:
+            for group in _groups(stored, by):
+                yield OwnNumber(group["name"], stored.model, round(100 * group["zero_sense_rate"], 2), stored.source)
+
+    return read
+
+
+# Our categories of sentences, in the paper's words.
+_CATEGORIES = {"with a blunder": "contain blunders"}
+
+
+def _errors(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored):
+        yield OwnNumber(row["error"], "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
+
+
+def _error_categories(stored: Stored) -> Iterator[OwnNumber]:
+    for row in stored.content.get("tables", {}).get("categories", ()):
+        name = _CATEGORIES.get(row["category"], row["category"])
+        yield OwnNumber(name, "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
+
+
+def _annotator(stored: Stored, row: Mapping[str, Any]) -> str:
+    return f"{row['annotator']}, {stored.kept.name}"
+
+
+def _mean_of_relations(stored: Stored) -> Iterator[OwnNumber]:
+    for model in stored.content.get("over_relations", {}).get("models", ()):
+        yield OwnNumber(model["label"], "average accuracy", round(model["mean"], 4), stored.source)
+        if model["deviation"] is not None:
+            yield OwnNumber(model["label"], "standard deviation", round(model["deviation"], 4), stored.source)
+    rates = [group["win_rate"] for group in _groups(stored, "relation")]
+    if len(rates) > 1:
+        yield OwnNumber(stored.model, "average accuracy", round(statistics.fmean(rates), 4), stored.source)
+        yield OwnNumber(stored.model, "standard deviation", round(statistics.stdev(rates), 4), stored.source)
+
+
+def _accuracy_of_relations(stored: Stored) -> Iterator[OwnNumber]:
+    for group in _groups(stored, "relation"):
+        yield OwnNumber(group["name"], "average accuracy", round(group["win_rate"], 4), stored.source)
+
+
+def _pairs(matrix: str, row: str, column: str, within: str = "") -> _Reader:
+    """Return a reader of a matrix of a comparison, without its diagonal.
+
+    Args:
+        within: part of the comparison that has the matrix; empty for the comparison itself.
+    """
+
+    def read(stored: Stored) -> Iterator[OwnNumber]:
+        labels = stored.content.get("labels", ())
+        matrices = stored.content.get(within, {}) if within else stored.content
+        for first, values in zip(labels, matrices.get(matrix, ()), strict=False):
+            for second, value in zip(labels, values, strict=True):
+                if first != second and value is not None:
+                    yield OwnNumber(row.format(first, second), column, round(value, 3), stored.source)
+
+    return read
+
+
+def _families(stored: Stored) -> Iterator[OwnNumber]:
+    over = stored.content.get("over_relations", {})
+    families = over.get("families", ())
+    for first, values in zip(families, over.get("family_correlation", ()), strict=True):
+        for second, value in zip(families, values, strict=True):
+            if value is not None:
+                yield OwnNumber(f"{first} and {second}", "mean Pearson's r", round(value, 3), stored.source)
+
+
+def _judged(stored: Stored) -> Iterator[OwnNumber]:
+    from kgprobe.results.judged_graph import read_figures
+
+    judged = read_figures(stored.kept.folder)
+    for figure in judged.figures(judged.graph.groups[0]) if judged.graph.groups else ():
+        if figure.raw is not None:
+            model = judged.config.judge.answers_of
+            yield OwnNumber(model, figure.metric, round(figure.raw, 3), stored.source)
+
+
+_READERS: Mapping[tuple[str, str], _Reader] = {
+    ("distractors", "table-3"): _calibration,
+    ("distractors", "table-4"): _robustness,
+    ("distractors", "table-5"): _errors,
+    ("distractors", "table-6"): _error_categories,
+    ("distractors", "figure-1"): _strategies,
+    ("distractors", "figure-2"): _strategies,
+    ("kglens", "table-2"): _rates("win_rate"),
+    ("kglens", "table-3"): _rates("zero_sense_rate"),
+    ("kglens", "figure-4"): _zero_sense_of("year", "HARD"),
+    ("kglens", "figure-6"): _zero_sense_of("entity", "EASY"),
+    ("kglens", "figure-7"): _zero_sense_of("entity", "HARD"),
+    ("kglens", "figure-8"): _zero_sense_of("year", "EASY"),
+    ("kglens", "figure-9"): _zero_sense_of("entity", "EASY"),
+    ("kglens", "figure-10"): _zero_sense_of("entity", "HARD"),
+    ("latent-knowledge", "table-1"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "table-7"): _mean_of_relations,
+    ("latent-knowledge", "table-8"): _accuracy_of_relations,
+    ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "figure-6"): _families,
+    ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
+    ("grapheval", "table-2"): _judged,
+}
+
+
+def _value(cell: Any) -> float:
+    """Return the number of a cell, which may have an interval."""
+    return float(cell["value"] if isinstance(cell, Mapping) else cell)
+
+
+def _difficulty(stored: Stored) -> str:
+    return str(stored.content.get("config", {}).get("difficulty", "")).upper()
+
+
+def _groups(stored: Stored, by: str) -> list[Mapping[str, Any]]:
+    return [group for group in stored.content.get("groups", ()) if group["by"] == by]

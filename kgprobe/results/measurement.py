@@ -16,12 +16,14 @@ from kgprobe.base.files import make_folder
 from kgprobe.base.sanitize import spreadsheet_cell
 from kgprobe.base.tables import Table
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.runs import latest_run
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.register import ProbeKind
+from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.learner import COUNTS
-from kgprobe.running.measurement import Progress
-from kgprobe.running.rounds import RunReport
+from kgprobe.running.measurement import Progress, read_measurement
+from kgprobe.running.rounds import RunReport, settle_run
+from kgprobe.running.runs import get_run, run_folder
 from kgprobe.running.settings import read_declined
 from kgprobe.sampling.years import year_relation_id
 
@@ -419,6 +421,49 @@ class Run(StoredAnswers):
         notes = frame_notes(self.graph, self.properties) if rates is None else rates.notes
         about = replace(self.about, notes=notes)
         return make_finding(self.graph, about, self.answers, over_graph=rates, year_relation=years)
+
+
+def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
+    """Open the measurement in a folder.
+
+    Args:
+        graph: its graph, for findings; that of a data set needs none.
+    """
+    from kgprobe.answers.table import read_answers
+
+    config = read_measurement(folder)
+    kind = PROBES.get(config["probe"])
+    verdicts = read_answers(folder, kind, config["described"]).verdicts
+    done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
+    graph = None if "dataset" in config else graph
+    return Measurement(folder, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
+
+
+def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None = None) -> Run:
+    """Open a run; the model is not loaded. If its process was killed, its last beliefs are written first.
+
+    >>> run = kgprobe.run_rounds(graph, "demo", rounds=1, facts_per_round=3, distractors=3, name="to-look-at")
+    >>> kgprobe.open("to-look-at", graph).finding().asked
+    3
+
+    Args:
+        run: name of the run; None is the latest.
+        year_relation: as in :func:`run_rounds`.
+
+    Raises:
+        UnknownNameError: no such run or relation, or the graph has no runs.
+        KgprobeError: the run was not started by kgprobe.
+    """
+    year_relation = year_relation_id(graph, year_relation)
+    run = run or latest_run(graph)
+    settle_run(graph, run)
+    properties = get_run(graph, run)
+    done = properties["round"] >= properties["rounds"]
+    counts = {name: properties[name] for name in ("asked", "unaskable", "unanswered")}
+    stopped = Stop.DONE if done else Stop.ASKED_TO
+    report = RunReport(run, None, properties["round"], seconds=0.0, stopped=stopped, **counts)
+    kind = PROBES.get(properties["probe"])
+    return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
 
 
 def _share_right(answers: "Answers") -> str:

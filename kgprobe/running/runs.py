@@ -6,6 +6,7 @@ docs/methods/rounds.md. The ``Run`` node stores the plan and the counts; the run
 import dataclasses
 import re
 import secrets
+import shutil
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -179,14 +180,22 @@ def run_folder(run: Row) -> Path:
 
 
 def forget_run(graph: Graph, run: str) -> None:
-    """Delete a run that no process uses, and its beliefs, in transactions of bounded size. Cost: its beliefs."""
-    with locked(find_run(graph, run)):
+    """Delete a run that no process uses, its beliefs, in transactions of bounded size, and its folder.
+
+    Cost: its beliefs.
+
+    Raises:
+        UnknownNameError: no such run.
+        KgprobeError: a process uses the run, or it was not started by kgprobe.
+    """
+    with locked(find_run(graph, run)) as folder:
         # First of all, so that no process can add a round meanwhile.
         graph.write("beliefs/retire_run", id=run)
         if any(row["run"] == run for row in graph.read("view/runs")):
             hide_view(graph)
         _forget_beliefs(graph, run)
         graph.write("beliefs/forget_run", id=run)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _forget_beliefs(graph: Graph, run: str) -> None:

@@ -9,10 +9,9 @@ import msgspec
 import pytest
 
 import kgprobe
-from kgprobe.api.kinds import KINDS
-from kgprobe.api.stored import link_dataset
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.files import folder_size
+from kgprobe.datasets.folder import link_dataset
 from kgprobe.datasets.results import Dataset
 from kgprobe.graph.client import Graph
 from kgprobe.judge.files import Judge, save_judge
@@ -22,6 +21,7 @@ from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
 from kgprobe.papers.studies.study import Study
 from kgprobe.results.judged_graph import JudgedGraph
+from kgprobe.results.kinds import KINDS
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.opened_files import OpenedFiles
 from tests.chromium import chromium, looking_at

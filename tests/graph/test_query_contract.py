@@ -73,16 +73,18 @@ def test_contract_names_no_other_queries() -> None:
     assert set(CASES) <= set(query_names())
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - SILENT))
-def test_contract_of_a_query_expects_something(name: str) -> None:
-    cases = CASES[name]
-    assert any(case.get("rows") or case.get("changes") or "index" in case for case in cases)
+def test_contract_of_a_query_expects_something() -> None:
+    expected = {
+        name for name in CASES for case in CASES[name] if {"rows", "changes", "index"} & {*filter(case.get, case)}
+    }
+    assert set(CASES) - expected == SILENT
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
-def test_contract_of_a_sorting_query_expects_an_order(name: str) -> None:
-    cases = [case for case in CASES[name] if "ordered" in case]
-    assert {case["ordered"] for case in cases} <= {is_ordered(name)}
+def test_contract_of_a_sorting_query_expects_an_order() -> None:
+    wrong = {
+        name for name in CASES for case in CASES[name] if case.get("ordered", is_ordered(name)) != is_ordered(name)
+    }
+    assert wrong == set()
 
 
 def assert_makes_index(world: World, name: str, expected: dict[str, Any]) -> None:

@@ -28,8 +28,10 @@ from kgprobe.cli.load import load as load_command
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.sources.contract import LOADERS, Source, open_source
-from tests.graph.servers.servers import clean_environment, kgprobe
-from tests.graph.servers.shared import wipe
+from tests.cli.inprocess import printed
+from tests.cli.inprocess import run as kgprobe
+from tests.graph.servers.servers import clean_environment
+from tests.graph.servers.shared import environment_of, wipe
 from tests.installed import install
 from tests.loaders.entities import dump, entity, item, statement, terms
 from tests.loaders.sparql_server import oxigraph, proxy
@@ -263,10 +265,10 @@ def test_help_lists_options_with_their_defaults(name: str) -> None:
         assert (result.exit_code, result.output) == (0, shown_text.read())
 
 
-def test_loader_needs_no_click(name: str) -> None:
+def test_loaders_need_no_click() -> None:
     program = (
         "import sys; sys.modules['click'] = None; sys.modules['cloup'] = None\n"
-        f"from kgprobe.sources.contract import LOADERS; LOADERS.get({name!r})"
+        "from kgprobe.sources.contract import LOADERS; print(*map(LOADERS.get, LOADERS.names()))"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env=clean_environment())
 
@@ -389,12 +391,11 @@ loader = Loader("Load nations.", NationsOptions, _open, {"names": ShownText("Pri
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that somebody else's loader is installed in."""
-    folder = tmp_path / "elsewhere"
-    install(folder, monkeypatch, {"nations": NATIONS}, "[kgprobe.loaders]\nnations = nations:loader\n")
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's loader, installed, and a file for it."""
+    entry_points = "[kgprobe.loaders]\nnations = nations:loader\n"
+    install(tmp_path / "elsewhere", monkeypatch, {"nations": NATIONS}, entry_points)
     (tmp_path / "nations.txt").write_text("France\nKenya\n")
-    return folder
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -408,15 +409,14 @@ def test_loader_of_somebody_else_is_called_by_its_name(tmp_path: Path, graph: Gr
         load(graph, "nations", list="nations.txt", prefxi="n")
 
 
-def test_loader_of_somebody_else_is_a_command(elsewhere: Path, tmp_path: Path) -> None:
-    environment = {"PYTHONPATH": str(elsewhere), "KGPROBE_HOME": str(tmp_path / "home")}
-    assert re.search(r"nations +Load nations\.", kgprobe("load", "--help", **environment).stdout)
-    told = kgprobe("load", "nations", "--help", **environment).stdout
+@pytest.mark.usefixtures("elsewhere")
+def test_loader_of_somebody_else_is_a_command(tmp_path: Path, graph: Graph) -> None:
+    place = environment_of(graph.endpoint)
+    assert re.search(r"nations +Load nations\.", kgprobe("load", "--help").stdout)
+    told = kgprobe("load", "nations", "--help").stdout
     assert "--prefix TEXT" in told
     assert "[default: nation:]" in told
-    assert kgprobe("load", "nations", "--show-names", **environment).stdout == "Utopia\n"
-    done = kgprobe("load", "nations", str(tmp_path / "nations.txt"), "--json", **environment)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["entities"] == 2
-    missing = kgprobe("load", "nations", **environment)
+    assert kgprobe("load", "nations", "--show-names").stdout == "Utopia\n"
+    assert printed("load", "nations", str(tmp_path / "nations.txt"), "--json", **place)["entities"] == 2
+    missing = kgprobe("load", "nations", **place)
     assert (missing.returncode, "Missing argument 'LIST'" in missing.stderr) == (2, True)

@@ -412,7 +412,7 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
     (home / "runs" / "mine-x").mkdir()
     (victim / FILE).write_text("precious\n")
     with pytest.raises(KgprobeError, match="was not begun by kgprobe"):
-        library.forget_run(graph, run)
+        forget_run(graph, run)
     with pytest.raises(KgprobeError, match="was not begun by kgprobe" if value else "lacks uid"):
         continue_run(graph, HashProbe(graph), plan_for(run))
     assert (victim / FILE).read_text() == "precious\n"
@@ -442,7 +442,7 @@ def test_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, chang
         with pytest.raises(KgprobeError, match=f"'old' was begun by another version of kgprobe: {told}"):
             use()
     assert [run["id"] for run in list_runs(graph)] == ["old"]
-    library.forget_run(graph, "old")
+    forget_run(graph, "old")
     assert list_runs(graph) == []
 
 

@@ -8,6 +8,7 @@ the vocabulary.
 import platform
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,6 @@ import transformers
 from kgprobe.base.errors import KgprobeError
 from kgprobe.models.devices import device_names, devices_of
 from kgprobe.models.identity import tensor_places, weights_digest
-from kgprobe.models.scoring.ahead import Stage, batches_ahead
 from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compute_if_it_fits, share_of
 from kgprobe.models.scoring.check import (
@@ -32,23 +32,88 @@ from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuati
 from kgprobe.models.scoring.forward import (
     OWN_CACHE,
     AnyPrefix,
+    PackedRows,
     ScoringMethod,
     extend,
     in_eval_mode,
+    keys_and_values,
     length_of,
+    packed_rows,
     padded_tokens,
     plain_log_probabilities,
+    run_method,
 )
 from kgprobe.models.scoring.incremental_trees import GrowingTrees
 from kgprobe.models.scoring.own_cache import measure_row
-from kgprobe.models.scoring.plan import PrefixGroup, plan
-from kgprobe.models.scoring.prepared import PreparedBatch, prepare_batch
+from kgprobe.models.scoring.plan import PrefixGroup, Stage, batches_ahead, plan
 from kgprobe.models.scoring.projection import VocabularyProjection, find_likely_part
 from kgprobe.models.scoring.tokens import TokenizedPrompt, common_prefix, leading_tokens
 from kgprobe.models.scoring.trie import Forest, Integers, Tree
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedBatch:
+    """Forests with all that does not depend on the device.
+
+    Attributes:
+        method: any but ``plain``.
+        targets: the edges' tokens, one forest after the other, shape (edges,).
+        packed: the forests' rows and the positions with edges; None for methods that arrange rows themselves.
+    """
+
+    method: ScoringMethod
+    forests: Sequence[Forest]
+    targets: Integers
+    packed: tuple[PackedRows, "Positions"] | None
+
+    def hidden(self, model: "PreTrainedModel", prefix: AnyPrefix | None) -> tuple[torch.Tensor, Integers]:
+        """Return the last hidden states at the positions with edges, and for each edge its row of them.
+
+        Args:
+            prefix: all forests are after it; None for none.
+
+        Returns:
+            states of shape (positions, hidden size), and rows of shape (edges,).
+        """
+        if self.packed is None:
+            states, sources = run_method(model, self.method, self.forests, prefix)
+            positions = positions_of(sources)
+        else:
+            rows, positions = self.packed
+            states, _ = rows.run(model, None if prefix is None else keys_and_values(prefix))
+        return states[torch.from_numpy(positions.places).to(states.device)], positions.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """Positions with edges.
+
+    Attributes:
+        places: rows of the states, increasing, shape (positions,).
+        rows: place of each edge's source among them, shape (edges,).
+    """
+
+    places: Integers
+    rows: Integers
+
+
+def positions_of(sources: Integers) -> Positions:
+    """Return the positions of edges by the rows with the states of their sources."""
+    places, rows = np.unique(sources, return_inverse=True)
+    return Positions(places, rows)
+
+
+def prepare_batch(method: ScoringMethod, forests: Sequence[Forest]) -> PreparedBatch:
+    """Return the arrays of at least one forest; no model is needed yet."""
+    targets = np.concatenate([forest.targets for forest in forests])
+    if method != "packed":
+        return PreparedBatch(method, forests, targets, None)
+    rows = packed_rows(forests)
+    return PreparedBatch(method, forests, targets, (rows, positions_of(rows.sources)))
+
 
 # Nodes beyond the context in one tree: more cost attention to each other, fewer compute the context again.
 _MAX_BRANCH_NODES = 256

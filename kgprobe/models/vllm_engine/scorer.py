@@ -9,25 +9,40 @@ Tested on vLLM 0.32 for CPUs, with small random weights. Never run: GPUs, quanti
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgprobe.base.errors import ArgumentError
 from kgprobe.models.api.handshake import TEXT
+from kgprobe.models.scoring.all_trees import build_all_trees
 from kgprobe.models.scoring.contract import Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode, leading_tokens
 from kgprobe.models.scoring.trie import Tree, build_trees
 from kgprobe.models.vllm_engine.check import EngineCheck, Expected, check_engine, read_values
-from kgprobe.models.vllm_engine.engine import MAX_TARGETS, EngineSource, VllmEngine, VllmRequest
+from kgprobe.models.vllm_engine.engine import (
+    MAX_TARGETS,
+    EngineSource,
+    ReplicatedEngine,
+    SingleEngine,
+    VllmEngine,
+    VllmRequest,
+    import_vllm,
+)
 from kgprobe.models.vllm_engine.options import EngineOptions
+
+if TYPE_CHECKING:
+    from kgprobe.models.scoring.scorer import Scorer
 
 # Large, because a tree only orders the continuations of a prompt here.
 _MAX_BRANCH_NODES = 1 << 20
 _OTHER_TEXT = "7, 6, 5: Poland is in Łódź"
 # Limits of a call of the engine: requests, and tokens of their prompts.
 _REQUESTS_AT_ONCE, _TOKENS_AT_ONCE = 4096, 1 << 21
+# Compared tokens after each test text.
+_COMPARED = 32
 
 # For each prefix, the number of each target.
 _Requests = dict[tuple[int, ...], dict[int, int]]
@@ -213,3 +228,57 @@ def _prefixes(tree: Tree) -> dict[int, tuple[int, ...]]:
             node = int(tree.parents[node])
         prefixes[source] = (*context[: node + 1], *branch[::-1])
     return prefixes
+
+
+def load_vllm_scorer(
+    spec: str,
+    options: EngineOptions,
+    place: str,
+    *,
+    identity: str | None,
+    revision: str | None,
+    tokenizer: Any,
+    open_plain: Callable[[], "Scorer"],
+    dtype: str | None = None,
+    batch_tokens: int | None = None,
+    bos: bool | None = None,
+) -> VllmScorer:
+    """Return the tested scorer of a model in vLLM.
+
+    Args:
+        identity: commit, or digest of the folder; None if unknown.
+        revision: revision of the repository to load; None for a folder.
+        open_plain: loads the same model in transformers, for ``plain_check``.
+        dtype: precision of the weights; None for that of the files.
+        batch_tokens: maximum tokens per forward pass; None for vLLM's default.
+
+    Raises:
+        ArgumentError: ``batch_tokens`` and the option ``max_num_batched_tokens`` are both given.
+    """
+    import_vllm(spec)
+    if batch_tokens is not None:
+        if options.max_num_batched_tokens is not None:
+            raise ArgumentError("batch_tokens", f"is {batch_tokens}, but {spec} already has max_num_batched_tokens.")
+        options = replace(options, max_num_batched_tokens=batch_tokens)
+    expected = _plain_values(open_plain(), bos) if options.plain_check else None
+    source = EngineSource(spec, place, revision, dtype, options)
+    engine: VllmEngine = SingleEngine(source) if options.data_parallel_size == 1 else ReplicatedEngine(source)
+    try:
+        return VllmScorer(engine, tokenizer, source=source, revision=identity, bos=bos, expected=expected)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _plain_values(scorer: "Scorer", bos: bool | None) -> Expected:
+    """Return log-probabilities of tokens after the test texts, by plain forward passes."""
+    texts = examined_texts(scorer.tokenizer, leading_tokens(scorer.tokenizer, bos))
+    options = sorted(set(texts[0]) | set(texts[1]))[:_COMPARED]
+    tails = tuple((token,) for token in options)
+    prompts = [TokenizedPrompt(text, (len(text),) * len(tails), tails) for text in texts]
+    expected: dict[tuple[int, ...], dict[int, float]] = {}
+    for tree, values in scorer.edge_log_probabilities(build_all_trees(prompts, len(options))):
+        sums = np.add.reduceat(values[tree.steps], tree.offsets).tolist()
+        own = expected.setdefault(texts[tree.prompt], {})
+        own.update(zip([options[member] for member in tree.members], sums, strict=True))
+    return expected

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kgprobe.models.api.completions import Completion, read_completion
 from kgprobe.models.api.connection import Fault
+from kgprobe.models.api.generator import Completion, read_completion
 
 
 def chat(content: Any, finish: str | None = "stop", **message: Any) -> dict[str, Any]:

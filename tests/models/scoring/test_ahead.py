@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.models.scoring.ahead import Stage, batches_ahead
-from kgprobe.models.scoring.plan import batches
+from kgprobe.models.scoring.plan import Stage, batches, batches_ahead
 
 SIZES = st.lists(st.tuples(st.integers(1, 3), st.integers(1, 9)), max_size=8)
 

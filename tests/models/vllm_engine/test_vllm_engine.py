@@ -31,9 +31,8 @@ from kgprobe.models.spec import load_scoring_model, load_tokenizer
 from kgprobe.models.spec_forms import absolute_spec, check_local, model_name, short_name
 from kgprobe.models.vllm_engine import engine as engine_module
 from kgprobe.models.vllm_engine import scorer as scorer_module
-from kgprobe.models.vllm_engine.engine import EngineSource, VllmRequest
+from kgprobe.models.vllm_engine.engine import EngineSource, ReplicatedEngine, VllmRequest, device_sets
 from kgprobe.models.vllm_engine.options import EngineOptions, parse_spec
-from kgprobe.models.vllm_engine.replicas import ReplicatedEngine, device_sets
 from tests.models.exactness import score_tolerance
 from tests.models.thinker import ALWAYS, HARMONY, NEXT, NO_SWITCH, thinker
 from tests.models.tiny import byte_level, random_model

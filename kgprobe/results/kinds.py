@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from kgprobe.api.kind_names import (
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import home, read_json
+from kgprobe.graph.client import Graph
+from kgprobe.models.spec_forms import model_name
+from kgprobe.results.kind_names import (
     COMPARISON,
     DATASET,
     JUDGE,
@@ -26,24 +30,8 @@ from kgprobe.api.kind_names import (
     RUN,
     STUDY,
 )
-from kgprobe.api.measuring import open_measurement
-from kgprobe.api.rounds import open_run
-from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.base.files import home, read_json
-from kgprobe.base.sanitize import counted
-from kgprobe.graph.client import Graph
-from kgprobe.labelling.config import read_label_config
-from kgprobe.models.spec_forms import model_name
-from kgprobe.results.measurement import Measurement, Run
-
-if TYPE_CHECKING:
-    from kgprobe.datasets.results import Dataset
-    from kgprobe.judge.files import Judge
-    from kgprobe.labelling.labels import Labels
-    from kgprobe.results.judged_graph import JudgedGraph
-    from kgprobe.results.opened_files import OpenedFiles
-
-    Opened: TypeAlias = Measurement | Run | Labels | Judge | JudgedGraph | Dataset | OpenedFiles
+from kgprobe.results.measurement import Run, open_measurement, open_run
+from kgprobe.results.opened_files import OpenedFiles, read_files
 
 CONFIG = "config.json"
 _REMEDY = "Restore the file, or delete the result."
@@ -84,9 +72,9 @@ class Kind:
     name: str
     folder: str
     holds: Callable[[Path], bool]
-    describe: "Callable[[Path], Description]"
+    describe: Callable[[Path], Description]
     page: str
-    opens: "Callable[[Path, Graph | None], Opened]"
+    opens: Callable[[Path, Graph | None], Any]
     has_parts: bool = False
 
     @property
@@ -193,21 +181,6 @@ def _run(folder: Path) -> Description:
     return Description(finding_headline(folder), tuple(filter(None, [summary.model])), (summary.graph,))
 
 
-def _labels(folder: Path) -> Description:
-    from kgprobe.labelling.statistics import read_statistics
-
-    config, _ = read_label_config(folder)
-    ways = read_statistics(folder).ways
-    rates = [f"{way.way.replace('_', ' ')} {way.right}" for way in ways if way.right is not None]
-    facts = f"{counted(max(way.facts for way in ways), 'asked fact')}; " if ways else ""
-    headline = f"{facts}right by {', '.join(rates)}" if rates else f"labelled by {', '.join(config['ways'])}"
-    uses = [home() / "probes" / name for name in _texts(config.get("measurements"))]
-    judge = config.get("judge")
-    if isinstance(judge, Mapping):
-        uses += [home() / "judged" / name for name in _texts(judge.get("folder"))]
-    return Description(headline, (str(config["model"]),), (str(config.get("graph", "")),), uses)
-
-
 def _judge(folder: Path) -> Description:
     from kgprobe.judge.files import load_judge
 
@@ -248,17 +221,17 @@ def _report(folder: Path) -> Description:
 
 def _folders(config: object) -> list[Path]:
     """Return the paths below kgprobe's own folder in settings."""
-    paths = map(Path, _texts(config))
+    paths = map(Path, texts_in(config))
     return [path for path in paths if path.is_absolute() and path.is_relative_to(home())]
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     """Yield the texts in a value, in its lists and mappings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple, Mapping)):
         for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
+            yield from texts_in(inner)
 
 
 def run_name(folder: Path) -> str:
@@ -277,28 +250,12 @@ def _open_run(folder: Path, graph: Graph | None) -> Run:
     return run
 
 
-def _open_labels(folder: Path, graph: Graph | None) -> "Labels":  # noqa: ARG001 (as all openers)
-    from kgprobe.labelling.labels import read_labels_of
-    from kgprobe.labelling.table import read_label_table
-
-    return read_labels_of(read_label_table(folder))
+def _by_name(function: str) -> Callable[..., Any]:
+    """Return a function of a room below by ``module:function``, which is imported at the first call."""
+    return lambda folder, *_: resolve_name(function)(folder)
 
 
-def _opener(function: str) -> "Callable[[Path, Graph | None], Any]":
-    """Return a function that opens a folder by ``module:function``, which is imported then."""
-    return lambda folder, _: resolve_name(function)(folder)
-
-
-def _open_dataset(folder: Path, graph: Graph | None) -> "Dataset":  # noqa: ARG001
-    from kgprobe.datasets.folder import open_folder
-    from kgprobe.datasets.results import read_dataset
-
-    return read_dataset(open_folder(folder))
-
-
-def _open_files(file: str, folder: Path, graph: Graph | None) -> "OpenedFiles":  # noqa: ARG001
-    from kgprobe.results.opened_files import read_files
-
+def _open_files(file: str, folder: Path, graph: Graph | None) -> OpenedFiles:  # noqa: ARG001 (as all openers)
     return read_files(folder, file or comparison_file(folder))
 
 
@@ -307,15 +264,23 @@ KINDS: Mapping[str, Kind] = {
     for kind in (
         Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, "finding.html", open_measurement),
         Kind(RUN, "runs", _is_run, _run, "finding.html", _open_run),
-        Kind(LABEL_TABLE, "labels", _setting("ways"), _labels, "labels.html", _open_labels, has_parts=True),
-        Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _opener("kgprobe.judge.files:load_judge")),
+        Kind(
+            LABEL_TABLE,
+            "labels",
+            _setting("ways"),
+            _by_name("kgprobe.labelling.labels:describe_labels"),
+            "labels.html",
+            _by_name("kgprobe.labelling.labels:read_labels"),
+            has_parts=True,
+        ),
+        Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _by_name("kgprobe.judge.files:load_judge")),
         Kind(
             JUDGED_GRAPH,
             "judged",
             _setting("shards"),
             _judged_graph,
             "",
-            _opener("kgprobe.results.judged_graph:read_figures"),
+            _by_name("kgprobe.results.judged_graph:read_figures"),
         ),
         Kind(
             DATASET,
@@ -323,7 +288,7 @@ KINDS: Mapping[str, Kind] = {
             lambda folder: any(folder.glob("data/test.*")),
             _dataset,
             "",
-            _open_dataset,
+            _by_name("kgprobe.datasets.results:open_dataset"),
         ),
         Kind(COMPARISON, "comparisons", _is_comparison, _comparison, "", partial(_open_files, "")),
         Kind(

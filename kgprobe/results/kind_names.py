@@ -1,4 +1,4 @@
-"""Names of the kinds of stored results, registered in :mod:`kgprobe.api.kinds`; imports nothing."""
+"""Names of the kinds of stored results, registered in :mod:`kgprobe.results.kinds`; imports nothing."""
 
 MEASUREMENT, RUN, LABEL_TABLE, JUDGE, JUDGED_GRAPH, DATASET, COMPARISON, STUDY, REPORT = KIND_NAMES = (
     "measurement",
