@@ -21,7 +21,7 @@ from benchmarks.scoring.shapes import SHAPES, random_scorer
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.models.scoring.tokens import TokenizedPrompt, encode
 from kgprobe.models.states.reader import StateReader, layer_count
-from kgprobe.probes.true_false.options import INSTRUCTION, STATEMENT
+from kgprobe.probes.true_false import INSTRUCTION, STATEMENT
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer

@@ -74,7 +74,10 @@ def date_literal(value: str) -> Entity:
     """
     first_day(value)
     kind = DATE_KINDS[value.removeprefix("-").count("-")]
-    return Entity(value, _date_label(value), types=(kind,), value=value, datatype=kind)
+    parts = [int(part) for part in value.removeprefix("-").split("-")]
+    names = [*map(str, parts[2:]), *(_MONTHS[month - 1] for month in parts[1:2]), str(parts[0])]
+    label = " ".join(names) + (" BC" if value.startswith("-") else "")
+    return Entity(value, label, types=(kind,), value=value, datatype=kind)
 
 
 def number_literal(text: str) -> Entity:
@@ -140,9 +143,3 @@ def unit_words(unit: str, number: str) -> str:
     if space and first in _PLURAL_FIRST and not per:
         return f"{first}s {others}"
     return f"{_PLURALS.get(head, f'{head}s')}{per}{rest}"
-
-
-def _date_label(value: str) -> str:
-    parts = [int(part) for part in value.removeprefix("-").split("-")]
-    names = [*map(str, parts[2:]), *(_MONTHS[month - 1] for month in parts[1:2]), str(parts[0])]
-    return " ".join(names) + (" BC" if value.startswith("-") else "")

@@ -168,7 +168,12 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     """
     wikidata = Wikidata(client, choice.languages, choice.truthy, choice.branches, sorted(choice.inactive))
     profiles = wikidata.profiles(choice.centers)
-    _check_centers(choice, profiles, client.endpoint)
+    for center in choice.centers:
+        if not names(profiles[center].labels, (), ())[0]:
+            raise KgprobeError(
+                f"{client.endpoint} has no {center} with a label in {', '.join(choice.languages)}. Check the id; it may"
+                " have been merged with another."
+            )
 
     def admitted(ids: Sequence[str]) -> set[str]:
         wikidata.profiles(ids)
@@ -189,16 +194,6 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
         entities = ", ".join(sorted(wikidata.uncounted))
         client.report(f"These have too many statements to count the ones that are not loaded: {entities}.")
     return gathered
-
-
-def _check_centers(choice: TopicChoice, profiles: Mapping[str, EntityProfile], endpoint: str) -> None:
-    """Raise KgprobeError if a centre has no label."""
-    for center in choice.centers:
-        if not names(profiles[center].labels, (), ())[0]:
-            raise KgprobeError(
-                f"{endpoint} has no {center} with a label in {', '.join(choice.languages)}. Check the id; it may have"
-                " been merged with another."
-            )
 
 
 def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -> Gathered:

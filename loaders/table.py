@@ -22,8 +22,7 @@ from kgprobe.base.options import option
 from kgprobe.base.progress import print_message
 from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.files import FileSource
-from kgprobe.sources.lines import InputFile, decoded_lines, fingerprint, open_input
+from kgprobe.sources.lines import FileSource, InputFile, decoded_lines, fingerprint, open_input
 from kgprobe.sources.rows import read_rows, separator_of
 from kgprobe.sources.values import check_id, check_interval, fact_id, plain_name, tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations

@@ -26,8 +26,7 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.options import option
 from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.files import FileSource
-from kgprobe.sources.lines import DECODING_ERRORS, InputFile, explain, fingerprint, open_input
+from kgprobe.sources.lines import DECODING_ERRORS, FileSource, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id
 
 from .literals import DATE, DATE_KINDS, QUANTITY, NotLoaded

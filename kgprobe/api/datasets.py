@@ -36,17 +36,16 @@ from kgprobe.datasets.asking import (
 )
 from kgprobe.datasets.building import build_files
 from kgprobe.datasets.card import card_of, imported_card
-from kgprobe.datasets.folder import DatasetFolder, link_dataset, open_folder
+from kgprobe.datasets.folder import DatasetFolder, link_dataset, open_folder, relations_of, write_relations
 from kgprobe.datasets.harness import write_task
 from kgprobe.datasets.importing import find_published, import_files
 from kgprobe.datasets.results import BuiltDataset, HarnessTask, ImportedDataset, open_dataset
-from kgprobe.datasets.templates import relations_of, write_relations
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.examples.prompts import ExamplePrompts, Layout, Room, unescaped
-from kgprobe.probes.generation.options import GenerationOptions
+from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.register import PROBES
 from kgprobe.results.kind_names import DATASET
 from kgprobe.results.measurement import Measurement

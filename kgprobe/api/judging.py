@@ -20,9 +20,8 @@ from kgprobe.judge.checks import answer_words, check_labels, check_name, check_r
 from kgprobe.judge.files import Judge, check_judge, save_judge
 from kgprobe.judge.judged_facts import read_judged_graph
 from kgprobe.judge.labels import TrueFalseLabels, divide_labels, read_labels
-from kgprobe.judge.on_ray import judge_on_ray
 from kgprobe.judge.training import check_training, learn_judge
-from kgprobe.judge.whole_graph import prepare_judging
+from kgprobe.judge.whole_graph import judge_on_ray, prepare_judging
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.cluster import check_ray
 from kgprobe.models.spec_forms import short_name

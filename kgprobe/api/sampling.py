@@ -14,8 +14,8 @@ from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.models.model import Model, Models
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
 from kgprobe.probes.questions.items import QuestionItems
+from kgprobe.probes.statements import NegativeOptions
 from kgprobe.probes.statements.items import StatementItems
-from kgprobe.probes.statements.options import NegativeOptions
 from kgprobe.results.samples import (
     DistractorSample,
     FactSample,

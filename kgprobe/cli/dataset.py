@@ -34,7 +34,7 @@ from kgprobe.cli.rendering import render, show_tables, without_graph
 from kgprobe.cli.running import exit_without_answers, measuring, progress_bars, with_models
 from kgprobe.datasets import DATASET_PROBES, DatasetOptions
 from kgprobe.probes.examples import ExampleOptions, PromptOptions
-from kgprobe.probes.generation.options import GenerationOptions
+from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.register import PROBES
 
 if TYPE_CHECKING:

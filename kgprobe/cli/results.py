@@ -219,7 +219,7 @@ def show(
         table = _rates(names, kind, graph, grouping)
         page = table.page()
         if csv is not None:
-            _write_csv(table.to_frame(), csv)
+            table.write_csv(csv)
         files = [*sorted(table.folder.iterdir()), *([] if csv is None else [csv])]
         render(table, as_json, page, files=files)
         if in_browser:
@@ -334,10 +334,7 @@ def _show_one(
     result: Any = JudgeSettings(judge=opened, folder=entry.folder) if isinstance(opened, Judge) else opened
     if csv is not None:
         with waiting("Writing CSV"):
-            if isinstance(result, Labels):
-                result.write_csv(csv)
-            else:
-                _write_csv(result.to_frame(), csv)
+            result.write_csv(csv)
     page: Path | None = None
     if isinstance(result, (Measurement, Run)):
         page = show_answers(result, as_json, full, graph)
@@ -373,7 +370,7 @@ def _list_facts(
     with waiting("Reading the answers"):
         listed = opened.facts(known=is_known, about=about)
         if csv is not None:
-            _write_csv(listed.to_frame(), csv)
+            listed.write_csv(csv)
     if as_json:
         render_rows(listed, as_json)
         return
@@ -385,15 +382,6 @@ def _list_facts(
         click.echo(f"The first {_SHOWN_FACTS} are shown: --full shows all, --csv FILE writes all.")
     if csv is not None:
         click.echo(f"Data: {csv}")
-
-
-def _write_csv(frame: Any, path: Path) -> None:
-    """Write rows as CSV for spreadsheets, replacing a file."""
-    from kgprobe.base.files import replacing
-    from kgprobe.base.sanitize import spreadsheet_cell
-
-    with replacing(path) as unfinished:
-        frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
 
 
 @cloup.command(cls=OneScreenCommand)

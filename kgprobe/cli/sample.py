@@ -30,8 +30,8 @@ from kgprobe.cli.rendering import render, render_rows, with_graph
 from kgprobe.cli.running import with_models
 from kgprobe.labelling.control_options import ControlOptions
 from kgprobe.probes.distractors import DistractorOptions, FormerOption
-from kgprobe.probes.questions.options import QuestionOptions
-from kgprobe.probes.statements.options import NegativeOptions
+from kgprobe.probes.questions import QuestionOptions
+from kgprobe.probes.statements import NegativeOptions
 from kgprobe.sampling.drawing import DrawOptions
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """Multiple-choice data sets of a graph's facts, by the rules of T-REx-MC.
 
 Section 4 and appendix A.2 of the latent-knowledge paper; docs/methods/data-sets.md. :mod:`.building` draws choices
-from a graph, :mod:`.folder` writes and reads them, :mod:`.card` writes the data card. :mod:`.importing` reads published
-files, :mod:`.templates` the sentences of the relations. :mod:`.asking` asks a model, :mod:`.harness` exports the same
-prompts to lm-evaluation-harness.
+from a graph, :mod:`.folder` writes and reads them, with the sentences of the relations, :mod:`.card` writes the data
+card. :mod:`.importing` reads published files. :mod:`.asking` asks a model, :mod:`.harness` exports the same prompts to
+lm-evaluation-harness.
 """
 
 from dataclasses import dataclass

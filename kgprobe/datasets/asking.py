@@ -16,9 +16,7 @@ import msgspec
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import share_counter
-from kgprobe.datasets import templates
-from kgprobe.datasets.folder import TEST, TRAIN, ChoiceRow, DatasetFolder
-from kgprobe.datasets.templates import cloze_templates
+from kgprobe.datasets.folder import RELATIONS_FILE, TEST, TRAIN, ChoiceRow, DatasetFolder, cloze_templates
 from kgprobe.models.generating.generator import Generator, Request
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.contract import TextScorer
@@ -38,7 +36,7 @@ from kgprobe.probes.examples.prompts import (
     sentence_prompt,
     unescaped,
 )
-from kgprobe.probes.generation.options import GenerationOptions
+from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.probe import ObjectNames, continuation_request, outcome_of_text, reason_unfindable
 from kgprobe.probes.known_names import related_names
 from kgprobe.probes.outcome import Outcome
@@ -137,7 +135,7 @@ def limited_rows(folder: DatasetFolder, limit: int | None) -> Iterator[ChoiceRow
 def digest_of_dataset(folder: DatasetFolder) -> str:
     """Return a hash of a data set's files: the facts of both splits, and the sentences of the relations."""
     digest = hashlib.sha256()
-    for path in (*folder.files.values(), folder.path / templates.FILE):
+    for path in (*folder.files.values(), folder.path / RELATIONS_FILE):
         if path.is_file():
             with path.open("rb") as file:
                 while part := file.read(_DIGEST_BYTES):
@@ -290,7 +288,8 @@ class DatasetGeneration:
         outcomes = []
         for (item, prompt), request, answer in zip(possible, requests, answers, strict=True):
             until = self._options.until
-            outcomes.append(outcome_of_text(item.fact, prompt, request.prompt, answer, _names_of(item), until))
+            names = ObjectNames([item.fact.object_label], (), (), related_names(item.fact, item.labels, None))
+            outcomes.append(outcome_of_text(item.fact, prompt, request.prompt, answer, names, until))
         share_counter(len(outcomes))(len(outcomes))
         return in_order([item.fact for item in items], reasons, outcomes)
 
@@ -305,11 +304,6 @@ class DatasetGeneration:
         demonstrations = self._prompts.demonstrations(seed)[item.fact.relation]
         prompt = self._prompts.examples.prompt(item.fact, demonstrations)
         return prompt if prompt.examples else NO_EXAMPLE
-
-
-def _names_of(item: ChoiceItem) -> ObjectNames:
-    own = [item.fact.object_label]
-    return ObjectNames(own, (), (), related_names(item.fact, item.labels, None))
 
 
 def dataset_probe(

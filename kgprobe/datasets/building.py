@@ -77,7 +77,10 @@ def build_files(
     on_progress(StepProgress("Building", 0, len(described), "relations"))
     with written_rows(folder, options.format) as write:
         while pending:
-            orders = _in_order(graph, pending, kept, seed, as_of)
+            orders = {relation: _FirstFacts(kept) for relation in pending}
+            row: Row
+            for row in graph.stream("sample/demonstrations", relations=list(pending), as_of=as_of):
+                orders[row["relation"]].offer(seed, FactKey(row["subject"], row["fact"]))
             unfinished: list[str] = []
             for relation in pending:
                 order = orders.pop(relation)
@@ -167,14 +170,6 @@ def _draw_rows(
         f"{len(usable):,} facts have {options.alternatives:,} alternatives, too few for {options.train:,} to show and"
         f" {options.test:,} to ask of other subjects"
     )
-
-
-def _in_order(graph: Graph, relations: Sequence[str], count: int, seed: int, as_of: int) -> "dict[str, _FirstFacts]":
-    orders = {relation: _FirstFacts(count) for relation in relations}
-    row: Row
-    for row in graph.stream("sample/demonstrations", relations=list(relations), as_of=as_of):
-        orders[row["relation"]].offer(seed, FactKey(row["subject"], row["fact"]))
-    return orders
 
 
 class _FirstFacts:

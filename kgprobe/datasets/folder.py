@@ -1,11 +1,12 @@
 """The folder of a data set: ``data/train.parquet`` and ``data/test.parquet``, or the same as JSON Lines, and a card.
 
-A row is a fact with its choices. Rows are streamed; an invalid row raises an error with its file and number.
+A row is a fact with its choices. Rows are streamed; an invalid row raises an error with its file and number. The cloze
+sentences of the relations are in ``relations.jsonl``, or generic ones from the labels.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,17 +19,62 @@ import msgspec
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
+from kgprobe.base.records import Rejected, Relation
 from kgprobe.datasets import FORMATS
 from kgprobe.probes.examples.items import ChoiceItem
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.question_negatives import Negative
-from kgprobe.sources.lines import DECODING_ERRORS
+from kgprobe.sources.lines import DECODING_ERRORS, open_input
+from kgprobe.verbalize.templates.file import read_relations, relation_line
+from kgprobe.verbalize.templates.generic import generic_relation
+from kgprobe.verbalize.templates.kinds import CLOZES
 
 # Splits: few-shot examples, and facts to ask.
 TRAIN, TEST = SPLITS = ("train", "test")
 # Rows per batch when reading Parquet.
 _ROWS_AT_ONCE = 500
+# Relations with their templates, as in every file of relations.
+RELATIONS_FILE = "relations.jsonl"
+
+
+def write_relations(folder: Path, relations: Iterable[Relation]) -> None:
+    """Write relations with their templates into a data set's folder; no file if there are none."""
+    lines = [relation_line(relation) for relation in relations]
+    if lines:
+        (folder / RELATIONS_FILE).write_text("".join(lines), encoding="utf-8")
+
+
+def relations_of(path: Path, ids: Collection[str]) -> tuple[list[Relation], list[str]]:
+    """Return the relations in a file that have one of these ids, and the reasons for unusable lines and templates."""
+    relations, rejected = [], []
+    for line, record, *_ in read_relations(open_input(path)):
+        if isinstance(record, Rejected):
+            rejected.append(f"{path}, line {line:,}: {record.reason}.")
+        elif isinstance(record, Relation) and record.id in ids:
+            relations.append(record)
+    return relations, rejected
+
+
+def cloze_templates(folder: Path, labels: Mapping[str, str], kind: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Return cloze sentences by relation, and the ids of the relations that have generic ones.
+
+    A relation without hand-written sentences gets a generic one from its label; a relation without any is left out.
+
+    Args:
+        kind: source of the sentences, one of ``CLOZES``.
+    """
+    stored: list[Relation] = []
+    if (folder / RELATIONS_FILE).is_file():
+        stored, _ = relations_of(folder / RELATIONS_FILE, labels.keys())
+    templates = {relation.id: list(getattr(relation, CLOZES[kind])) for relation in stored}
+    generic = []
+    for relation, label in labels.items():
+        if kind == "hand" and not templates.get(relation):
+            templates[relation] = list(generic_relation(Relation(relation, label)).clozes)
+            generic.append(relation)
+    usable = {relation: templates[relation] for relation in labels if templates.get(relation)}
+    return usable, [relation for relation in generic if relation in usable]
 
 
 class ChoiceRow(msgspec.Struct, frozen=True):

@@ -11,10 +11,9 @@ from typing import Any
 
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.sanitize import counted
-from kgprobe.graph.names import entity_ids, relation_ids
+from kgprobe.graph.names import Reader, entity_ids, relation_ids
 from kgprobe.graph.parameters import parse_map
 from kgprobe.graph.queries import Query
-from kgprobe.graph.reading import Reader
 from kgprobe.graph.runs import NO_RUN, NONE_IN_VIEW, list_runs, no_rounds, run_in_view, runs_with_rounds
 
 # Engine and replacement of a query whose answer would be wrong on the embedded engine.
@@ -94,7 +93,13 @@ def why_empty(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str
     if not graph.read("load/any_node")[0]["nodes"]:
         return "The graph is empty; `kgprobe load example` loads the example."
     if _READS_VIEW.search(query.text):
-        return _why_not_in_view(graph, query, parameters)
+        runs = list_runs(graph)
+        if not runs:
+            return NO_RUN
+        run = run_in_view(graph)
+        if run is None:
+            return NONE_IN_VIEW
+        return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, [run])}."
     if query.name == "explore/runs":
         return NO_RUN
     if "JudgedGraph" in kinds:
@@ -103,16 +108,6 @@ def why_empty(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str
         return _why_not_believed(graph, query, parameters)
     ids = ", ".join(map(str, _values(parameters, names_in(query))))
     return f"The graph has nothing of that kind at {ids}." if ids else "The graph has nothing of that kind."
-
-
-def _why_not_in_view(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str:
-    runs = list_runs(graph)
-    if not runs:
-        return NO_RUN
-    run = run_in_view(graph)
-    if run is None:
-        return NONE_IN_VIEW
-    return f"Nothing of that kind{_at_entities(query, parameters)} is believed by {_with_answers(runs, [run])}."
 
 
 def _why_not_believed(graph: Reader, query: Query, parameters: Mapping[str, Any]) -> str:

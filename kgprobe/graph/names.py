@@ -5,11 +5,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Protocol
 
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.sanitize import counted
-from kgprobe.graph.reading import Reader
 from kgprobe.graph.rows import column_by
 from kgprobe.sources.values import plain_name
 
@@ -35,6 +34,17 @@ _FUNCTION_WORDS = frozenset(
 # A word of the full-text index's query language; number of words used from a long text.
 _WORD = re.compile(r"[^\W_]+")
 _WORDS = 20
+
+
+class Reader(Protocol):
+    """A graph that is only read."""
+
+    @property
+    def is_embedded(self) -> bool:
+        """True if the server is the embedded engine."""
+
+    def read(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Return all rows of a query file by name."""
 
 
 def relation_ids(graph: Reader, names: Iterable[str]) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def _json_tokens(text: str) -> Iterator[tuple[int, str]]:
             if kind == "text":
                 written = json.dumps(_unquoted(written))
             elif kind == "number":
-                written = _number(written)
+                written = json.dumps(int(written) if _WHOLE.fullmatch(written) else float(written))
             elif kind == "name":
                 written = json.dumps(written.strip("`")) if is_key else written.lower()
         except (ValueError, OverflowError) as error:
@@ -87,10 +87,6 @@ def _unexpected(text: str, place: int) -> QueryError:
     return QueryError(
         f"{whole!r} is not a value: {shown} unexpected. Write 1, 2.5, true, null, 'text', [1, 2] or {{id: 'Q142'}}."
     )
-
-
-def _number(text: str) -> str:
-    return json.dumps(int(text) if _WHOLE.fullmatch(text) else float(text))
 
 
 def _unquoted(text: str) -> str:

@@ -61,8 +61,11 @@ def cell(value: Any) -> str:
             return ""
         case str():
             return visible(value)
-        case Node() | Relationship():
-            return _entity(value)
+        case Relationship():
+            return f"[:{value.type}{_properties(value)}]"
+        case Node():
+            labels = "".join(f":{label}" for label in sorted(value.labels))
+            return f"({labels}{_properties(value)})"
         case Path():
             shown = [cell(value.nodes[0])]
             for before, relationship, after in zip(value.nodes, value.relationships, value.nodes[1:], strict=False):
@@ -79,13 +82,6 @@ def cell(value: Any) -> str:
             return str(value).lower()
         case _:
             return visible(str(plain(value)))
-
-
-def _entity(value: Node | Relationship) -> str:
-    if isinstance(value, Relationship):
-        return f"[:{value.type}{_properties(value)}]"
-    labels = "".join(f":{label}" for label in sorted(value.labels))
-    return f"({labels}{_properties(value)})"
 
 
 def _properties(entity: Node | Relationship) -> str:

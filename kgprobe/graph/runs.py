@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from kgprobe.base.errors import KgprobeError, UnknownNameError
-from kgprobe.graph.reading import Reader
+from kgprobe.graph.names import Reader
 
 NO_RUN = "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one."
 NONE_IN_VIEW = "No run is in view; `kgprobe beliefs apply RUN` brings one."

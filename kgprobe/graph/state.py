@@ -91,7 +91,7 @@ def state_difference(before: str, now: str) -> str:
         return "the graph is another one"
     if states[0].uid != states[1].uid:
         return "the graph is another one"
-    old, new = sorted(states, key=_count_changes)
+    old, new = sorted(states, key=lambda state: sum(sum(load.created) + sum(load.changed) for load in state.loads))
     loads = {load.id: load for load in old.loads}
     phrases = []
     for load in sorted(new.loads, key=attrgetter("time"), reverse=True):
@@ -104,11 +104,6 @@ def state_difference(before: str, now: str) -> str:
     if len(phrases) > _SHOWN_LOADS:
         phrases[_SHOWN_LOADS:] = [f"and {counted(len(phrases) - _SHOWN_LOADS, 'other load')}"]
     return f"the graph has changed: {'; '.join(phrases)}" if phrases else "the graph has changed"
-
-
-def _count_changes(state: _State) -> int:
-    """Return the number of records that the loads of a state have created and changed; it grows with each load."""
-    return sum(sum(load.created) + sum(load.changed) for load in state.loads)
 
 
 def _counted_kinds(action: str, counts: Sequence[int], earlier: Sequence[int]) -> str:

@@ -264,7 +264,10 @@ def _select(rows: Iterable[Row], selected: dict[_Key, Row], limit: int) -> bool:
 def _subgraph(
     graph: Graph, requested: Sequence[str], rows: Collection[Row], limit: int, complete: bool, run: str | None
 ) -> Subgraph:
-    facts = [_fact(row) for row in sorted(rows, key=itemgetter("subject", "relation", "object", "fact"))]
+    facts = [
+        Fact(row["fact"], row["subject"], row["relation"], row["object"], row["rank"], row["start"], row["end"])
+        for row in sorted(rows, key=itemgetter("subject", "relation", "object", "fact"))
+    ]
     ids = dict.fromkeys(requested)
     for fact in facts:
         ids |= {fact.subject: None, fact.object: None}
@@ -276,10 +279,6 @@ def _subgraph(
     labels = {row["relation"]: row["relation_label"] or "" for row in rows}
     beliefs = {} if run is None else read_beliefs(graph, run, (fact.id for fact in facts))
     return Subgraph(tuple(facts), entities, labels, limit, complete, run, beliefs)
-
-
-def _fact(row: Row) -> Fact:
-    return Fact(row["fact"], row["subject"], row["relation"], row["object"], row["rank"], row["start"], row["end"])
 
 
 def _entity(row: Row) -> Entity:

@@ -41,7 +41,11 @@ def write_twins(transaction: Transaction, rows: Sequence[Row]) -> None:
     """
     types = twin_types(transaction.run)
     if types is not None:
-        transaction.run("twins/write", types=types.of, rows=[_ids(row) for row in rows])
+        transaction.run(
+            "twins/write",
+            types=types.of,
+            rows=[{"subject": row["subject"], "facts": dict.fromkeys(row["facts"], True)} for row in rows],
+        )
 
 
 def drop_twins(transaction: Transaction, rows: Sequence[Row]) -> None:
@@ -56,7 +60,3 @@ def clear_twins(transaction: Transaction, start: int, end: int) -> None:
     types = twin_types(transaction.run)
     if types is not None:
         transaction.run("twins/clear_view", types=types.all, **{"from": start, "to": end})
-
-
-def _ids(row: Row) -> Row:
-    return {"subject": row["subject"], "facts": dict.fromkeys(row["facts"], True)}

@@ -167,13 +167,11 @@ def _type_names(rows: list[Row], prefix: str, convert: Callable[[str], str]) -> 
         base = convert(row["label"]) or convert(row["id"])
         base = base if base[:1].isalpha() else f"{prefix}{base}"
         candidates = chain([base, f"{base}_{convert(row['id'])}"], (f"{base}_{number}" for number in numbers(2)))
-        name = next(name for name in candidates if name not in names and not _is_reserved(name))
+        name = next(
+            name for name in candidates if name not in names and not (name in _RESERVED or name.startswith("Kgprobe"))
+        )
         names[name] = TypeName(name, **row)
     return list(names.values())
-
-
-def _is_reserved(name: str) -> bool:
-    return name in _RESERVED or name.startswith("Kgprobe")
 
 
 def label_of(name: str) -> str:

@@ -225,7 +225,13 @@ class _WholeGraphSums:
                 self._types[by][str(relation), None if pd.isna(type_) else str(type_)] += int(number)
         for feature, values in self._values.items():
             values.add(_numpy(batch, feature).astype(np.float64)[measured], metrics[measured])
-        self._correlate(batch, metrics, measured)
+        numbers = {metric: metrics[metric].to_numpy(np.float64)[measured] for metric in METRICS}
+        for name, ends in AVERAGES.items():
+            subject, object_ = (_numpy(batch, column).astype(np.float64)[measured] for column in ends)
+            numbers[name] = (subject + object_) / 2
+        for pair in combinations(numbers, 2):
+            sums = self._pairs.get(pair, Comoments())
+            self._pairs[pair] = sums.with_pairs(*(numbers[name] for name in pair))
         self._pick(batch, metrics, measured)
 
     def result(self) -> WholeGraph:
@@ -252,16 +258,6 @@ class _WholeGraphSums:
             thirds=thirds,
             picked=_with_groups_of_types(self._picked, relation_types),
         )
-
-    def _correlate(self, batch: pa.RecordBatch, metrics: pd.DataFrame, measured: Bools) -> None:
-        """Add the measured facts to the correlations of all pairs of metrics and averaged features."""
-        numbers = {metric: metrics[metric].to_numpy(np.float64)[measured] for metric in METRICS}
-        for name, ends in AVERAGES.items():
-            subject, object_ = (_numpy(batch, column).astype(np.float64)[measured] for column in ends)
-            numbers[name] = (subject + object_) / 2
-        for pair in combinations(numbers, 2):
-            sums = self._pairs.get(pair, Comoments())
-            self._pairs[pair] = sums.with_pairs(*(numbers[name] for name in pair))
 
     def _relation_types(self) -> list[RelationTypes]:
         """Return the most frequent types of each relation; of equally frequent ones the first id."""

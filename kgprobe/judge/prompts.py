@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kgprobe.base.errors import KgprobeError
 from kgprobe.models.scoring.tokens import CHAT, TokenizedPrompt, chat_text, chat_tokens, common_prefix
 from kgprobe.probes.confidence import normalized
-from kgprobe.probes.true_false.options import STATEMENT
+from kgprobe.probes.true_false import STATEMENT
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer

@@ -2,10 +2,17 @@
 
 docs/methods/judged-graphs.md. The result is a table with one row per fact (:mod:`.judged_facts`). The graph is not
 queried; its columns suffice.
+
+On many GPUs or machines, workers of a Ray cluster make shards, each with its own copy of the model: Ray Data's
+``map_batches`` distributes them, and each worker writes to the folder of the judged graph, on a shared disk. If a
+worker dies, another one makes its shard.
 """
 
-from collections.abc import Mapping, Sequence
+import logging
+import time
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +32,22 @@ from kgprobe.judge.judged_facts import SCHEMA, JudgedGraphSettings, write_names
 from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.model import Model, Models
+from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.models.states.reader import StateReader
 from kgprobe.probes.statements.items import StatementWords, statement_relations
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.judged_shards import JudgedShards, Shards, ShardShare, judge_shards, shards_of
+from kgprobe.running.judged_shards import (
+    LOOK_SECONDS,
+    JudgedShards,
+    Shards,
+    ShardShare,
+    finish_shards,
+    judge_shards,
+    make_shard,
+    shards_of,
+)
 from kgprobe.running.settings import versions
 from kgprobe.sampling.columns.graph_columns import (
     GraphColumns,
@@ -365,3 +382,72 @@ def prepare_judging(
         "reversed": reversal_of(graph) is not None,
     }
     return PreparedJudging(plan, scorer, shards, config)
+
+
+class ShardWorker:
+    """A worker that loads the plan once, and then makes one shard after the other."""
+
+    def __init__(self, plan: JudgingPlan, folder: Path, shards: Shards) -> None:
+        """Load the model and map the columns."""
+        self._graph_judge = plan.open()
+        if len(self._graph_judge.facts) != shards.facts:
+            raise KgprobeError(
+                f"{plan.columns} has other facts on this machine than on the first one; share the folder between"
+                " machines."
+            )
+        self._folder, self._shards = folder, shards
+
+    def __call__(self, batch: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
+        """Make the shards of these numbers."""
+        for number in batch["shard"].tolist():
+            places = self._shards.places(number)
+            while not make_shard(self._folder, number, partial(self._graph_judge.predict, places)):
+                time.sleep(LOOK_SECONDS)
+        return batch
+
+
+def judge_on_ray(
+    prepared: PreparedJudging,
+    folder: Path,
+    workers: int,
+    share: ShardShare,
+    callbacks: Callbacks = NO_CALLBACKS,
+) -> JudgedShards:
+    """Make the missing shards of a share in a folder, on the Ray cluster of ``RAY_ADDRESS``, or on this machine.
+
+    Each worker has one CPU, and one GPU if the cluster has any.
+    """
+    check_ray()
+    plan, shards = prepared.plan, prepared.shards
+    if plan.local is None:
+        raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
+    make = partial(_predict, workers, (plan, folder, shards))
+    judged = finish_shards(folder, prepared.config, shards, make, share, callbacks)
+    prepared.write_names(folder)
+    return judged
+
+
+def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Generator[int]:
+    """Yield the numbers of shards as workers finish them."""
+    if not missing:
+        return
+    with ray_cluster(workers) as ray:
+        import ray.data
+
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+        context = ray.data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.execution_options.verbose_progress = False
+        try:
+            shards = ray.data.from_items([{"shard": number} for number in missing], override_num_blocks=len(missing))
+            finished = shards.map_batches(
+                ShardWorker,
+                fn_constructor_args=arguments,
+                batch_size=1,
+                compute=ray.data.ActorPoolStrategy(size=min(workers, len(missing))),
+                **resources_of_a_worker(ray),
+            )
+            for row in finished.iter_rows():
+                yield int(row["shard"])
+        except ray.exceptions.RayError as error:
+            raise KgprobeError(f"A worker failed: {original_error(error)}") from error

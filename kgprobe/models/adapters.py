@@ -101,7 +101,13 @@ def _attach(base: "PreTrainedModel", adapter: AdapterFiles, tokens: int | None) 
     wrong = sorted((*report.missing_keys, *_without_place(report.unexpected_keys, weights)))
     if wrong:
         raise _unfitting(adapter, f"{len(wrong)} of its weights have no place in the base, or are missing: {wrong[0]}")
-    _check_new_rows(net.get_base_model(), adapter, known)
+    # New tokens of the adapter need rows of their own in each layer of the vocabulary.
+    for layer, weight in _vocabulary_weights(net.get_base_model()).items():
+        if len(weight) > known and not weight[known:].any():
+            raise KgprobeError(
+                f"The adapter {adapter.name} has {len(weight):,} tokens, more than the {known:,} of its base, and no"
+                f" weights of the {layer} for the new ones. {_SAVE_AGAIN}"
+            )
     net.eval()
     text = _text(base)
     if not torch.equal(_log_probabilities(net, text), _log_probabilities(net.get_base_model(), text)):
@@ -153,16 +159,6 @@ def _resize_vocabulary(
             f" and the adapter has no embeddings of its own. {_SAVE_AGAIN}"
         )
     return known
-
-
-def _check_new_rows(model: "PreTrainedModel", adapter: AdapterFiles, known: int) -> None:
-    """Raise if a layer of a vocabulary that had ``known`` rows got none for new tokens from the adapter."""
-    for layer, weight in _vocabulary_weights(model).items():
-        if len(weight) > known and not weight[known:].any():
-            raise KgprobeError(
-                f"The adapter {adapter.name} has {len(weight):,} tokens, more than the {known:,} of its base, and no"
-                f" weights of the {layer} for the new ones. {_SAVE_AGAIN}"
-            )
 
 
 def _vocabulary_weights(model: "PreTrainedModel") -> dict[str, torch.Tensor]:

@@ -101,7 +101,14 @@ def find_model_files(spec: str, revision: str | None = None) -> ModelFiles:
         if adapter is None:
             return _files_of_one(spec, base, revision)
         files = _adapter_files(spec, adapter, _find(spec, adapter, None))
-        _refuse_another_base(spec, base, files)
+        # They name different repositories of the hub; a folder can be a copy of any.
+        trained_on = files.trained_on
+        names = [name.rpartition("/")[2].lower() for name in (base, trained_on)]
+        if can_be_on_hub(trained_on) and not is_local(base) and names[0] != names[1]:
+            raise KgprobeError(
+                f"{spec}: the adapter was trained on {trained_on}, not on {base}. Use hf:{trained_on}+{files.name}; if"
+                f" {base} has the same weights, name a folder with a copy of it."
+            )
         return _with_adapter(_plain_base(spec, base, _find(spec, base, revision), files), files)
 
 
@@ -261,17 +268,6 @@ def _check_adapter(spec: str, adapter: AdapterFiles) -> None:
     task = adapter.config.get("task_type")
     if task not in (None, "CAUSAL_LM"):
         raise KgprobeError(f"{spec}: the adapter is for the task {task}; only CAUSAL_LM gives probabilities of texts.")
-
-
-def _refuse_another_base(spec: str, base: str, adapter: AdapterFiles) -> None:
-    """Raise if base and adapter name different repositories of the hub; a folder can be a copy of any."""
-    trained_on = adapter.trained_on
-    names = [name.rpartition("/")[2].lower() for name in (base, trained_on)]
-    if can_be_on_hub(trained_on) and not is_local(base) and names[0] != names[1]:
-        raise KgprobeError(
-            f"{spec}: the adapter was trained on {trained_on}, not on {base}. Use hf:{trained_on}+{adapter.name}; if"
-            f" {base} has the same weights, name a folder with a copy of it."
-        )
 
 
 def _find_on_hub(spec: str, name: str, revision: str | None) -> _Source:

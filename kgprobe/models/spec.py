@@ -311,18 +311,17 @@ class _Reader:
             self.method = "gguf"
         else:
             with _loading(self.spec):
-                self._config = self._read_config()
+                import transformers
+
+                options = {name: value for name, value in self.files.options.items() if name != "adapter_kwargs"}
+                self._config = transformers.AutoConfig.from_pretrained(
+                    self.files.place, trust_remote_code=False, **options
+                )
             self.method = quantization_method(self._config)
             if self.kind == "AutoModelForCausalLM":
                 self.kind = class_for_text(self._config)
         if self.method is not None:
             require_libraries(self.spec, self.method)
-
-    def _read_config(self) -> Any:
-        import transformers
-
-        options = {name: value for name, value in self.files.options.items() if name != "adapter_kwargs"}
-        return transformers.AutoConfig.from_pretrained(self.files.place, trust_remote_code=False, **options)
 
     def _options(self) -> dict[str, Any]:
         """Return arguments of ``from_pretrained``."""
@@ -355,7 +354,14 @@ class _Reader:
             except torch.OutOfMemoryError as error:
                 raise too_large(self.spec, self.dtype, self.device, self.spread) from error
         model, report = loaded
-        self._check_weights(report)
+        # transformers would fill missing weights with random numbers.
+        missing = [key for key in report["missing_keys"] if not str(key).startswith(self.dispensable)]
+        if missing or report["mismatched_keys"]:
+            wrong = sorted(map(str, (*missing, *report["mismatched_keys"])))
+            raise KgprobeError(
+                f"{self.spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape:"
+                f" {wrong[0]}, …"
+            )
         if self.kind != "AutoModel":
             self.unused = tuple(unused_weights(model, self._config, report["unexpected_keys"]))
         if self.spread and any(device.type != "cuda" for device in devices_of(model)):
@@ -371,16 +377,6 @@ class _Reader:
             raise too_large(self.spec, self.dtype, self.device, self.spread) from error
         read: PreTrainedModel = model
         return read
-
-    def _check_weights(self, report: Mapping[str, Any]) -> None:
-        """Raise a KgprobeError for missing weights, which transformers would fill with random numbers."""
-        missing = [key for key in report["missing_keys"] if not str(key).startswith(self.dispensable)]
-        if missing or report["mismatched_keys"]:
-            wrong = sorted(map(str, (*missing, *report["mismatched_keys"])))
-            raise KgprobeError(
-                f"{self.spec} could not be loaded: {len(wrong)} of its weights are missing or of another shape:"
-                f" {wrong[0]}, …"
-            )
 
 
 def _loaded(

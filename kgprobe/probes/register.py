@@ -54,6 +54,11 @@ def with_scorer(path: str) -> "Callable[[ProbeContext, Any], Probe]":
     return make
 
 
+def made_by(path: str) -> "Callable[[ProbeContext, Any], Probe]":
+    """Return a function that imports another, ``module:name``, and makes a probe with it."""
+    return lambda setting, options: resolve_name(path)(setting, options)
+
+
 @dataclass(frozen=True, slots=True)
 class ProbeKind:
     """A registered probe.

@@ -13,12 +13,12 @@ from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.arguments import several
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import make_folder
-from kgprobe.base.sanitize import spreadsheet_cell
 from kgprobe.base.tables import Table
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.runs import latest_run
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeKind
+from kgprobe.results.result import write_frame
 from kgprobe.running.callbacks import Stop
 from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress, read_measurement
@@ -171,6 +171,18 @@ class StoredAnswers:
         }
         return content if finding is None else {**content, **finding.to_dict()}
 
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows in pandas."""
+        raise NotImplementedError
+
+    def write_csv(self, path: Path) -> None:
+        """Write the rows as CSV for spreadsheets, replacing a file.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        write_frame(self.to_frame(), path)
+
     def __repr__(self) -> str:
         return self.summary()
 
@@ -320,9 +332,9 @@ class Measurement(StoredAnswers):
             for file in self.folder.iterdir():
                 if file.name != "lock":
                     shutil.copy2(file, target / file.name)
-            self.to_frame().map(spreadsheet_cell).to_csv(target / "answers.csv", index=False)
         except OSError as error:
             raise KgprobeError(f"{target} cannot be written: {error.strerror or error}.") from error
+        self.write_csv(target / "answers.csv")
         return target
 
 

@@ -25,7 +25,7 @@ from kgprobe.beliefs.register import caveat_of
 from kgprobe.graph.reversal import asked_by
 from kgprobe.graph.state import graph_name
 from kgprobe.models.spec_forms import model_names
-from kgprobe.probes.questions.options import OWN
+from kgprobe.probes.questions import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.results.answers import RESULTS
 from kgprobe.results.result import Listing, StoredResult

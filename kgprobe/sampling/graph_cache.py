@@ -57,7 +57,15 @@ def cached_folder(
             if damage is None:
                 return folder
             print_message(f"{folder} is damaged ({damage}); it is made again.")
-            _delete(folder)
+            try:
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+                else:
+                    folder.unlink()
+            except OSError as error:
+                raise KgprobeError(
+                    f"{folder} is damaged and cannot be deleted: {error.strerror}. Delete it."
+                ) from error
         with waiting(title) as wait, appearing(folder) as unfinished:
             make(unfinished, wait)
         if graph_state(graph) != state:
@@ -76,14 +84,3 @@ def _damage_of(folder: Path, open_: Callable[[Path], object]) -> Exception | Non
     except _DAMAGE as error:
         return error
     return None
-
-
-def _delete(path: Path) -> None:
-    """Delete a folder, or a file in its place."""
-    try:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    except OSError as error:
-        raise KgprobeError(f"{path} is damaged and cannot be deleted: {error.strerror}. Delete it.") from error

@@ -441,3 +441,27 @@ def validation_message(error: Exception) -> str:
     """Return the message of a wrong value, with its path; tolerated empty arrays are not mentioned."""
     message = str(error).replace("Expected `array` of length <= 0", "Expected `object`, got `array`")
     return message.replace("`object | array`", "`object`")
+
+
+@dataclass(slots=True, kw_only=True)
+class FileSource:
+    """Base of sources (:class:`kgprobe.sources.contract.Source`) that read files, with their progress.
+
+    Attributes:
+        readings: files by the stream that is read from them; each stream has a position of its own.
+    """
+
+    name: str
+    fingerprint: str
+    readings: Mapping[str, InputFile]
+    partial: bool = False
+
+    @property
+    def total(self) -> int:
+        """Bytes of all readings, on disk."""
+        return sum(reading.size for reading in self.readings.values())
+
+    @property
+    def done(self) -> int:
+        """Bytes of ``total`` read so far."""
+        return sum(reading.position for reading in self.readings.values())

@@ -247,7 +247,10 @@ def _task_log(task: str, path: Path, log: _Log) -> TaskLog:
     documents: dict[int | str, tuple[str, LoggedDocument]] = {}
     for sample in log.samples:
         if sample.epoch == 1:
-            documents[sample.id] = f"{sample.id} {_digest(sample.input)}", _document(sample)
+            content = json.dumps(_without_ids(sample.input), sort_keys=True, default=str)
+            digest = hashlib.sha256(content.encode()).hexdigest()
+            logged = LoggedDocument(str(sample.id), shown_text(_text(sample.input)), shown_text(_text(sample.target)))
+            documents[sample.id] = f"{sample.id} {digest}", logged
     left_out: dict[str, None] = {}
     for reduction in log.reductions:
         for reduced in reduction.samples:
@@ -257,16 +260,6 @@ def _task_log(task: str, path: Path, log: _Log) -> TaskLog:
         for metric in left_out:
             document.values.pop(metric, None)
     return TaskLog(task, path, dict(documents.values()), _reported(log.results), tuple(left_out))
-
-
-def _document(sample: _Sample) -> LoggedDocument:
-    return LoggedDocument(str(sample.id), shown_text(_text(sample.input)), shown_text(_text(sample.target)))
-
-
-def _digest(value: Any) -> str:
-    """Return a digest of an input, without the random ids of its messages."""
-    content = json.dumps(_without_ids(value), sort_keys=True, default=str)
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _add_values(document: LoggedDocument, reduction: _Reduction, reduced: _Reduced) -> list[str]:

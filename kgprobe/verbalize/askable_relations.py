@@ -37,7 +37,8 @@ def askable_relations(
             rows[row["id"]] = {**offered, "generic": row["id"] in generic}
     unusable = [relation for relation in ids if relation not in rows]
     if unusable:
-        raise UnknownNameError(_unusable(unusable, templates))
+        lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
+        raise UnknownNameError(f"These relations are not in the graph{lack}: {', '.join(unusable)}.")
     if not rows:
         raise KgprobeError(_no_relation(templates))
     return dict(sorted(rows.items()))
@@ -100,11 +101,6 @@ def _are_persons(types: Sequence[Sequence[str | None]]) -> bool:
 def _kinds(templates: Sequence[str]) -> str:
     """Return the names of kinds of templates, such as ``cloze or yes/no question``."""
     return " or ".join(kind.replace("_", " ").replace("yes no", "yes/no").removesuffix("s") for kind in templates)
-
-
-def _unusable(relations: Sequence[str], templates: Sequence[str]) -> str:
-    lack = f", not active, or have no {_kinds(templates)}" if templates else " or not active"
-    return f"These relations are not in the graph{lack}: {', '.join(relations)}."
 
 
 def _no_relation(templates: Sequence[str]) -> str:

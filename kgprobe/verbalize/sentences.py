@@ -82,7 +82,9 @@ def _fill(template: str, names: Mapping[str, str]) -> str:
             text += part[1:]
         else:
             text += part
-    return _capitalized(text)
+    # Keep a name with inner capitals: iPhone, eBay. But al-Andalus and d'Artagnan get a capital.
+    first = re.split("[ '’-]", text, maxsplit=1)[0]
+    return text[:1].upper() + text[1:] if first.islower() else text
 
 
 def _agreeing(before: str, name: str) -> str:
@@ -105,12 +107,6 @@ def _form_after(before: str) -> Callable[[str], str]:
     if _THE.search(before) or _INDEFINITE.search(before):
         return without_article
     return str if _DETERMINER.search(before) else mention
-
-
-def _capitalized(text: str) -> str:
-    # Keep a name with inner capitals: iPhone, eBay. But al-Andalus and d'Artagnan get a capital.
-    first = re.split("[ '’-]", text, maxsplit=1)[0]
-    return text[:1].upper() + text[1:] if first.islower() else text
 
 
 # Placeholder for the answer in a displayed sentence, or separator before it.

@@ -89,7 +89,7 @@ def value_entity(value: Value) -> Entity:
         return date_literal(text)
     label = text
     if datatype == _DAY_OF_YEAR:
-        label = _day_label(text)
+        label = date_literal(f"2000{text[1:]}").label.removesuffix(" 2000")
     elif datatype not in ("integer", "decimal", "string"):
         label = f"{text} {unit_words(words(f'unit:{datatype}'), text)}"
     return value_literal(plain_name(text), datatype, label)
@@ -134,7 +134,3 @@ def _month_day(text: str) -> Value:
     # 2000 is a leap year, with all days.
     first_day(f"2000-{match[1]}-{match[2]}")
     return Value(f"--{match[1]}-{match[2]}", _DAY_OF_YEAR)
-
-
-def _day_label(text: str) -> str:
-    return date_literal(f"2000{text[1:]}").label.removesuffix(" 2000")

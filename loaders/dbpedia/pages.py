@@ -66,7 +66,9 @@ class Pages:
         order = order[self._distinct(hashes[order], np.array(self._offsets, dtype=np.int64)[order], report)]
         self._hashes = hashes[order]
         self._own = np.array(self._offsets, dtype=np.int64)[order]
-        following = self._places(np.array(self._targets, dtype=np.int64)[order], self._targets_at)
+        following = self._places(
+            np.array(self._targets, dtype=np.int64)[order], lambda index: self._record(int(self._own[index]))[1]
+        )
         self._sources, self._targets, self._offsets = array("q"), array("q"), array("q")
         last = _ends(following)
         circular = following[last] != _NONE
@@ -89,9 +91,6 @@ class Pages:
             if end != _NONE:
                 resolved[index] = self._record(end)[1] or None
         return resolved
-
-    def _targets_at(self, index: int) -> str:
-        return self._record(int(self._own[index]))[1]
 
     def _places(self, hashes: Integers, name: Callable[[int], str]) -> Integers:
         """Return the positions of pages by their hashes; ``_NONE`` for unknown pages."""

@@ -17,7 +17,7 @@ from kgprobe.judge.judged_facts import NAMES
 from kgprobe.results.answers import RESULTS
 from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.columns.graph_columns import kept_columns, kept_said, open_columns, said_of
-from kgprobe.sampling.features import open_features
+from kgprobe.sampling.semantic import open_features
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.stored import store_measurement
 

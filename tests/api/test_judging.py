@@ -15,7 +15,7 @@ from kgprobe.graph.ingest import load
 from kgprobe.judge.labels import labelled_statements, set_aside
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.probes.true_false.options import INSTRUCTION
+from kgprobe.probes.true_false import INSTRUCTION
 from kgprobe.results.judge import TrainedJudge
 from kgprobe.results.measurement import Measurement
 from tests.models.tiny import byte_level, random_model, tiny_scorer

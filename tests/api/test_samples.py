@@ -13,7 +13,7 @@ from kgprobe.base.options import options_of
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.probes.questions.options import QuestionOptions
+from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.results.result import Result
 from kgprobe.results.samples import FactSample

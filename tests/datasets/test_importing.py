@@ -8,9 +8,8 @@ import pytest
 
 import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.datasets.folder import ChoiceRow, open_folder
+from kgprobe.datasets.folder import ChoiceRow, cloze_templates, open_folder
 from kgprobe.datasets.importing import read_choices
-from kgprobe.datasets.templates import cloze_templates
 from tests.cli.inprocess import run
 
 CITIES = {"France": "Paris", "Japan": "Tokyo", "Norway": "Oslo", "Chad": "N'Djamena", "Peru": "Lima", "Iran": "Tehran"}

@@ -16,11 +16,10 @@ from typing import Any
 
 import pytest
 
-from kgprobe.graph.servers import engines
 from kgprobe.graph.servers.engine import Launch
 from kgprobe.graph.servers.leases import stop
 from kgprobe.graph.servers.opening import folder_of, open_graph
-from kgprobe.graph.servers.server import status_of
+from kgprobe.graph.servers.server import ENGINES, status_of
 from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed
 from tests.cli.test_browser import COLOURS
@@ -211,7 +210,7 @@ def test_demo_and_browser_outside_of_docker(tmp_path: Path, demo_models: Path, m
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     services = compose(BROWSER_FILES_PORT=str(port))["services"]
-    neo4j = engines.ENGINES["neo4j"]
+    neo4j = ENGINES["neo4j"]
     of_browser = {
         name: value for name, value in settings_of(services["neo4j"]["environment"]).items() if name[:8] == "browser."
     }
@@ -224,7 +223,7 @@ def test_demo_and_browser_outside_of_docker(tmp_path: Path, demo_models: Path, m
         configuration.write_text("\n".join([*own, *(f"{name}={value}" for name, value in of_browser.items())]) + "\n")
         return made
 
-    monkeypatch.setitem(engines.ENGINES, "neo4j", dataclasses.replace(neo4j, command=command))  # type: ignore[arg-type]
+    monkeypatch.setitem(ENGINES, "neo4j", dataclasses.replace(neo4j, command=command))  # type: ignore[arg-type]
     home, folder = tmp_path / "home", tmp_path / "graph"
     home.mkdir()
     (home / "models").symlink_to(demo_models)

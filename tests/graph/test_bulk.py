@@ -17,10 +17,10 @@ import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph import ingest, record_batches
+from kgprobe.graph.bulk.bulk_files import columns_of, optional
 from kgprobe.graph.bulk.converting import convert
 from kgprobe.graph.bulk.entity_files import IdTable
 from kgprobe.graph.bulk.fact_files import SortedRuns
-from kgprobe.graph.bulk.row_files import columns_of, optional
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.loading import load_source

@@ -12,7 +12,7 @@ from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.states.reader import StateReader
-from kgprobe.probes.true_false.options import INSTRUCTION, STATEMENT
+from kgprobe.probes.true_false import INSTRUCTION, STATEMENT
 from tests.models.exactness import assert_same_states, double_copy
 from tests.models.tiny import byte_level, random_model
 

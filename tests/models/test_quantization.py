@@ -10,7 +10,7 @@ from gguf.constants import GGMLQuantizationType
 from safetensors.torch import load_file, save_file
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.models import quantization
+from kgprobe.models import spec
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.spec import load_scorer
@@ -127,7 +127,7 @@ def test_adapter_of_a_quantized_base_stays_unmerged(tmp_path):
 def test_quantization_without_its_library_says_how_to_install_it(tmp_path, monkeypatch, method, extra):
     save_base(tmp_path)
     quantize_folder(tmp_path, {"quant_method": method, "bits": 4, "group_size": 128}, lambda weight: (weight, None, ""))
-    monkeypatch.setattr(quantization.importlib.util, "find_spec", lambda module: None)
+    monkeypatch.setattr(spec.importlib.util, "find_spec", lambda module: None)
     with pytest.raises(KgprobeError, match=rf'quantized by {method}, which need .*pip install -e "\.\[{extra}\]"'):
         load_scorer(f"hf:{tmp_path}", device="cpu")
 

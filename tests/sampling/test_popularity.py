@@ -21,8 +21,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey, Keys
-from kgprobe.sampling.popularity import PopularFacts, balanced_sample, ranges_of
-from kgprobe.sampling.selection import Selection, choose_facts
+from kgprobe.sampling.selection import PopularFacts, Selection, balanced_sample, choose_facts, ranges_of
 from tests.sampling.enumerable import AS_OF as ENUMERABLE
 from tests.sampling.enumerable import current, distractors, enumerable
 from tests.written_source import WrittenSource

@@ -13,9 +13,8 @@ from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling import pool_draws, semantic
-from kgprobe.sampling.features import Described, build_index, open_features
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.semantic import Search, SemanticDistractors
+from kgprobe.sampling.semantic import Described, Search, SemanticDistractors, build_index, open_features
 from tests.sampling.enumerable import bags, distractors, enumerable, ranking, ruled
 from tests.written_source import WrittenSource
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgprobe.verbalize.judgements import judgement_of
+from kgprobe.verbalize.answers import judgement_of
 
 SAID = {
     "true": [

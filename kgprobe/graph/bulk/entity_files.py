@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.base.records import Entity, Placed
-from kgprobe.graph.bulk.row_files import (
+from kgprobe.graph.bulk.bulk_files import (
     ARRAY_DELIMITER,
     RowFiles,
     array,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Fact, Placed
+from kgprobe.graph.bulk.bulk_files import RowFiles, columns_of, optional, quoted, spill_file
 from kgprobe.graph.bulk.entity_files import NodeTable
-from kgprobe.graph.bulk.row_files import RowFiles, columns_of, optional, quoted, spill_file
 from kgprobe.graph.record_batches import Problem, absent, duplicate, fact_row
 from kgprobe.sources.contract import Source
 
@@ -164,7 +164,13 @@ class FactFiles:
 
     def add(self, places: Mapping[str, Placed]) -> tuple[list[Problem], int]:
         """Add a batch; return its problems, and the number of facts outside of a filtered source."""
-        numbers = self._ends_of(places)
+        facts = [place.record for place in places.values() if isinstance(place.record, Fact)]
+        self.relations.count(fact.relation for fact in facts)
+        for new in self.relations.numbers.keys() - self._columns.keys():
+            self._columns[new] = f"{quoted(new)},{quoted(self.relations.labels.get(new, new))}"
+        ends = set(map(attrgetter("subject"), facts))
+        ends.update([fact.object for fact in facts])
+        numbers = self._nodes.table.numbers_by_id(ends)
         relations, columns, ranks, files = self.relations.numbers, self._columns, self._ranks, self._files
         common, partial = self._common, self._source.partial
         problems: list[Problem] = []
@@ -205,16 +211,6 @@ class FactFiles:
         self._write(rows, keys, left_out, left_out_keys)
         self._count_derived(np.array(triples, np.int64).reshape(-1, 3), 1)
         return problems, partial * len(left_out)
-
-    def _ends_of(self, places: Mapping[str, Placed]) -> dict[str, int]:
-        """Count the relations of a batch, and return the numbers of its subjects and objects."""
-        facts = [place.record for place in places.values() if isinstance(place.record, Fact)]
-        self.relations.count(fact.relation for fact in facts)
-        for new in self.relations.numbers.keys() - self._columns.keys():
-            self._columns[new] = f"{quoted(new)},{quoted(self.relations.labels.get(new, new))}"
-        ends = set(map(attrgetter("subject"), facts))
-        ends.update([fact.object for fact in facts])
-        return self._nodes.table.numbers_by_id(ends)
 
     def _write(
         self,

@@ -63,7 +63,10 @@ def find_address(spec: str) -> Address:
     parts = _parts(url, f"The address of {model}" if match["url"] else "The address in OPENAI_BASE_URL")
     is_openai = _origin(parts) == _origin(_parts(openai, "The address in OPENAI_BASE_URL"))
     variable = "OPENAI_API_KEY" if is_openai else _variable_of(parts.hostname or "")
-    key = _read_key(variable)
+    key = os.environ.get(variable, "").strip() or None
+    if key is not None and not (key.isascii() and key.isprintable()):
+        # Do not display the key.
+        raise KgprobeError(f"The key in {variable} holds invalid characters; was it copied in full?")
     if key is None and url == OPENAI:
         raise KgprobeError(f"{spec} needs a key: set the environment variable OPENAI_API_KEY.")
     return Address(spec, model, url, key, variable, is_openai)
@@ -73,14 +76,6 @@ def _variable_of(host: str) -> str:
     """Return the environment variable of a host's key."""
     variable = _key_variable(host)
     return "KGPROBE_API_KEY" if variable not in os.environ and _is_here(host) else variable
-
-
-def _read_key(variable: str) -> str | None:
-    key = os.environ.get(variable, "").strip() or None
-    if key is not None and not (key.isascii() and key.isprintable()):
-        # Do not display the key.
-        raise KgprobeError(f"The key in {variable} holds invalid characters; was it copied in full?")
-    return key
 
 
 def _parts(url: str, description: str) -> SplitResult:

@@ -279,7 +279,11 @@ class BatchSession(Generic[RequestT]):
                     if state.is_unknown and state.id not in unknown:
                         unknown.add(state.id)
                         print_message(self._unknown_status(state))
-                wait.note = self._progress(states)
+                counts = [state.request_counts or RequestCounts() for state in states]
+                completed, failed = sum(count.completed for count in counts), sum(count.failed for count in counts)
+                total = sum(count.total for count in counts)
+                statuses = self._address.without_key(", ".join(dict.fromkeys(state.status for state in states)))
+                wait.note = f"{completed:,} of {total:,} requests done, {failed:,} failed ({statuses})"
                 if states:
                     time.sleep(min(_LONGEST_POLL, _FIRST_POLL * _POLL_GROWTH ** min(polls, 20)))
                     polls += 1
@@ -290,13 +294,6 @@ class BatchSession(Generic[RequestT]):
         if state.has_ended:
             return f"{text}, and files: its answers are read."
         return f"{text}, and no answers yet. Ctrl-C stops waiting; the same command continues."
-
-    def _progress(self, states: Sequence[BatchState]) -> str:
-        counts = [state.request_counts or RequestCounts() for state in states]
-        completed, failed = sum(count.completed for count in counts), sum(count.failed for count in counts)
-        total = sum(count.total for count in counts)
-        statuses = self._address.without_key(", ".join(dict.fromkeys(state.status for state in states)))
-        return f"{completed:,} of {total:,} requests done, {failed:,} failed ({statuses})"
 
     def _read(self, pending: PendingBatch, reservation: Reservation, state: BatchState) -> None:
         """Settle the requests of an ended batch."""

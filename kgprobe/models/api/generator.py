@@ -408,12 +408,13 @@ class _CompletionForm(Form[Request]):
         is_marked = thought_tokens > 0 or bool(refusal)
         if not is_marked and _is_cut_thought(request, completion.finish_reason, completion_tokens):
             split = Split(split.answer, "", ended=False)
+        # Some servers count the tokens of thoughts apart.
         return Answer(
             text=self._address.without_key(split.answer or refusal.strip()),
             refused=bool(refusal) or completion.finish_reason == "content_filter",
             ended=ended,
             prompt_tokens=_checked(completion.counts.prompt_tokens, request.prompt),
-            completion_tokens=_with_thought(completion_tokens, thought_tokens),
+            completion_tokens=completion_tokens + (thought_tokens if thought_tokens > completion_tokens else 0),
             thought=self._address.without_key(split.thought)[:STORED_CHARACTERS],
             thought_tokens=thought_tokens,
             thought_cut=not split.ended or (not ended and not split.answer and thought_tokens > 0),
@@ -426,11 +427,6 @@ def _is_cut_thought(request: Request, finish_reason: str | None, tokens: int) ->
         return False
     # Some servers have other reasons for the end than those of OpenAI, or give none.
     return finish_reason == "length" or (finish_reason not in _ENDS and tokens >= _most_tokens(request))
-
-
-def _with_thought(completion_tokens: int, thought_tokens: int) -> int:
-    """Return the tokens of thought and answer: some servers count those of thoughts apart."""
-    return completion_tokens + (thought_tokens if thought_tokens > completion_tokens else 0)
 
 
 def _estimate(tokens: int, split: Split) -> int:

@@ -139,16 +139,13 @@ class LocalGenerator:
         form = None
         if self.chats and not batch[0].continuation:
             form = self._template.form(batch[0].thinking)
-        is_over = self._line_ends.is_over if by_line else self._ends_answer
+        is_over = self._line_ends.is_over if by_line else (lambda new: new[-1] in self._end_tokens)
         rows = []
         for request in batch:
             prompt = prompts[request]
             rows.append(AnswerRow(prompt.tokens, request.max_tokens, is_over, form, prompt.limit))
         self._fill(rows, batch, () if form is None else form.closing)
         return [read_answer(row, self._line_ends, by_line=by_line) for row in rows]
-
-    def _ends_answer(self, new: Sequence[int]) -> bool:
-        return new[-1] in self._end_tokens
 
     def _fill(self, rows: Sequence[AnswerRow], batch: Sequence[Request], closing: Sequence[int]) -> None:
         """Generate the rows of requests until all are over; the closing tokens end a thought at its limit."""

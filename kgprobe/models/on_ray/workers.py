@@ -144,7 +144,8 @@ class Workers:
             while waiting or running:
                 while waiting and self._idle:
                     worker = self._idle.pop()
-                    number = self._choose(waiting, worker)
+                    # The first waiting task that belongs to the worker, or else the first of all.
+                    number = next((task for task in waiting if task % self.count == worker.number), waiting[0])
                     waiting.remove(number)
                     running[worker.actor.run.remote(plan, tasks[number])] = (worker, number)
                 (done,), _ = ray.wait([*running, *self._starting], num_returns=1)
@@ -173,10 +174,6 @@ class Workers:
         finally:
             # A call that fails or is interrupted leaves busy workers; their next task waits for this one.
             self._idle += [worker for worker, _ in running.values()]
-
-    def _choose(self, waiting: Sequence[int], worker: _Worker) -> int:
-        """Return the first waiting task that belongs to a worker, or else the first of all."""
-        return next((task for task in waiting if task % self.count == worker.number), waiting[0])
 
     def close(self) -> None:
         """End the workers, and a cluster that was started for them."""

@@ -182,7 +182,12 @@ def allowed_errors(dtype: torch.dtype) -> tuple[float, float]:
 
 def _try(model: "PreTrainedModel", projection: VocabularyProjection, method: ScoringMethod) -> tuple[bool, str]:
     """Return whether a method is exact for a model, and the finding as text."""
-    trees = _trees(model)
+    # Two trees of different sizes that share their first tokens, with branches at several depths.
+    tokens = np.random.default_rng(0).integers(0, _vocabulary(model), 24).tolist()
+    context = tuple(tokens[:6])
+    first = (tuple(tokens[6:10]), (*tokens[6:8], tokens[10]), tuple(tokens[11:16]))
+    second = (tuple(tokens[16:18]), tuple(tokens[18:21]))
+    trees = [_tree(0, context, first), _tree(1, (*context, tokens[21], tokens[22]), second)]
     errors = np.zeros(2)
     try:
         with _narrow_window(model) as narrowed:
@@ -310,15 +315,6 @@ def _plain_states(model: "PreTrainedModel", tree: Tree) -> torch.Tensor:
     for nodes in tree.branches():
         states.update(zip(nodes, last_states(model, tree.tokens[nodes][None], None)[0], strict=True))
     return torch.stack([states[node] for node in range(len(tree.tokens))])
-
-
-def _trees(model: "PreTrainedModel") -> list[Tree]:
-    """Return two trees of different sizes that share their first tokens, with branches at several depths."""
-    tokens = np.random.default_rng(0).integers(0, _vocabulary(model), 24).tolist()
-    context = tuple(tokens[:6])
-    first = (tuple(tokens[6:10]), (*tokens[6:8], tokens[10]), tuple(tokens[11:16]))
-    second = (tuple(tokens[16:18]), tuple(tokens[18:21]))
-    return [_tree(0, context, first), _tree(1, (*context, tokens[21], tokens[22]), second)]
 
 
 def _tree(number: int, context: tuple[int, ...], tails: tuple[tuple[int, ...], ...]) -> Tree:

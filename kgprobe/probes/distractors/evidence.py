@@ -6,18 +6,23 @@ prefix of the distractors gives every smaller n.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import replacing
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import mean_by_fact
 from kgprobe.probes.distractors.curves import mean_at, mean_curve, shown_numbers
@@ -30,6 +35,28 @@ Aggregation = Literal["min", "avg"]
 
 # Facts whose measures are computed together.
 _AT_ONCE = 5_000
+
+# Columns of the table of all plausibilities, one row for each sentence and entity.
+SCHEMA = pa.schema(
+    [
+        ("subject", pa.string()),
+        ("fact", pa.string()),
+        ("relation", pa.string()),
+        ("verdict", pa.string()),
+        # Why the fact could not be asked; such a fact has one row with null in all later columns.
+        ("reason", pa.string()),
+        ("sentence", pa.int32()),
+        ("prompt", pa.string()),
+        # 0 is the right object, 1 the first distractor.
+        ("rank", pa.int32()),
+        ("entity", pa.string()),
+        ("label", pa.string()),
+        ("retrieved", pa.string()),
+        # Natural logarithm; -inf for a probability of 0.
+        ("log_plausibility", pa.float64()),
+    ]
+)
+_ROWS_AT_ONCE = 50_000
 
 
 class NamedEntity(msgspec.Struct, frozen=True):
@@ -164,8 +191,6 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
     @classmethod
     def exports(cls) -> Mapping[str, Export]:
         """Return the writer of all plausibilities."""
-        from kgprobe.probes.distractors.plausibilities import plausibility_file
-
         return {"plausibilities.parquet": partial(plausibility_file, _plausibility_rows)}
 
     def min_at_n(self, count: int) -> Bools:
@@ -419,3 +444,21 @@ def unlike_notes(measured: Measured) -> list[str]:
     """Return a note on distractors that do not resemble the object, taken for lack of similar ones; none if all do."""
     unlike = f"{measured.unlike.sum():,} of {measured.present.sum():,} distractors share no feature with the object"
     return [f"{unlike}: they come last, in random order."] if measured.unlike.any() else []
+
+
+@contextmanager
+def plausibility_file(
+    rows_of: Callable[[Outcome], list[dict[str, Any]]], path: Path
+) -> Iterator[Callable[[Outcome], None]]:
+    """Open the table of a measurement's outcomes; yields a function that adds an outcome. Bounded memory."""
+    rows: list[dict[str, Any]] = []
+    with replacing(path) as unfinished, pq.ParquetWriter(unfinished, SCHEMA, compression="zstd") as writer:
+
+        def add(outcome: Outcome) -> None:
+            rows.extend(rows_of(outcome))
+            if len(rows) >= _ROWS_AT_ONCE:
+                writer.write_table(pa.Table.from_pylist(rows, SCHEMA))
+                rows.clear()
+
+        yield add
+        writer.write_table(pa.Table.from_pylist(rows, SCHEMA))

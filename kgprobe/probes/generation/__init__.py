@@ -5,22 +5,28 @@ Appendix H.6 of the latent-knowledge paper; docs/methods/generation.md. The prom
 :mod:`.evidence` stores text and names, and makes the tables.
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kgprobe.probes.generation.options import GenerationOptions
-from kgprobe.probes.register import ProbeContext, ProbeKind, imported
+from kgprobe.base.options import option
+from kgprobe.probes.examples import PromptOptions
+from kgprobe.probes.register import ProbeKind, imported, made_by
+from kgprobe.probes.tolerance import tolerance_option
 
-if TYPE_CHECKING:
-    from kgprobe.probes.generation.probe import GenerationProbe
+# Part of the text that is searched for names.
+ENDS = ("end", "line")
 
 
-def _make(setting: ProbeContext, options: GenerationOptions) -> "GenerationProbe":
-    from kgprobe.probes.examples.prompts import PromptWriter, Room
-    from kgprobe.probes.generation.probe import GenerationProbe
+@dataclass(frozen=True, slots=True)
+class GenerationOptions(PromptOptions):
+    """Options of the probe, stored with a run."""
 
-    room = Room(setting.model.scorer() if setting.model.scores else None, reserved=options.new_tokens)
-    prompts = PromptWriter(setting.graph, options, room, as_of=setting.as_of, relations=setting.relations)
-    return GenerationProbe(setting.graph, prompts, setting.model.generator(), options, as_of=setting.as_of)
+    new_tokens: int = option(50, "Maximum new tokens.", minimum=1)
+    until: str = option(
+        "end",
+        "Part of the generated text that counts: all of it, or its first line (after leading white space).",
+        choices=ENDS,
+    )
+    tolerance: float | None = tolerance_option()
 
 
 PROBE = ProbeKind(
@@ -31,7 +37,7 @@ PROBE = ProbeKind(
     " demo --limit 200 --prompt sentences\nkgprobe probe generation --model hf:gpt2 --examples 20 --until line",
     options=GenerationOptions,
     evidence=imported("kgprobe.probes.generation.evidence:GenerationEvidence"),
-    make=_make,
+    make=made_by("kgprobe.probes.generation.probe:make_probe"),
     batch_size=64,
     asks="answers",
 )

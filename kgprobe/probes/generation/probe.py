@@ -16,11 +16,12 @@ from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors.evidence import NamedEntity
-from kgprobe.probes.examples.prompts import NO_EXAMPLE, Layout, Prompt, PromptWriter, sentence_prompt
+from kgprobe.probes.examples.prompts import NO_EXAMPLE, Layout, Prompt, PromptWriter, Room, sentence_prompt
+from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, counted_end
-from kgprobe.probes.generation.options import GenerationOptions
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import Mention, all_mentions, can_be_found, mentions_in, near_values, normalized
@@ -205,3 +206,10 @@ class GenerationProbe:
                 names.extend(filter(str.strip, (row["label"], *row["aliases"])))
         is_name = related_names(fact, (*own, *further, *former), self._known)
         return ObjectNames(own, further, former, is_name, self._options.tolerance)
+
+
+def make_probe(setting: ProbeContext, options: GenerationOptions) -> GenerationProbe:
+    """Return the probe of a model, graph and options."""
+    room = Room(setting.model.scorer() if setting.model.scores else None, reserved=options.new_tokens)
+    prompts = PromptWriter(setting.graph, options, room, as_of=setting.as_of, relations=setting.relations)
+    return GenerationProbe(setting.graph, prompts, setting.model.generator(), options, as_of=setting.as_of)

@@ -5,39 +5,63 @@ reads the answers and classifies mistakes, :mod:`.evidence` stores them and make
 :mod:`kgprobe.probes.known_names` looks up names of the graph.
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kgprobe.models.generating.thinking import Thinking
-from kgprobe.probes.questions.options import QuestionOptions
-from kgprobe.probes.register import ProbeContext, ProbeKind, imported
+from kgprobe.base.options import option
+from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.register import ProbeKind, imported, made_by
+from kgprobe.probes.tolerance import tolerance_option
 
-if TYPE_CHECKING:
-    from kgprobe.probes.questions.probe import QuestionProbe
+# Kinds of questions: only yes/no, half yes/no and half wh-questions, or only wh-questions.
+EASY, HARD, OPEN = DIFFICULTIES = ("easy", "hard", "open")
+# Origins of their templates.
+WORDINGS = ("hand", "generic")
+# Right answers to a wh-question: the fact's own object, or any right object of the subject and relation.
+OWN, ANY = CREDITS = ("own", "any")
 
 
-def _make(setting: ProbeContext, options: QuestionOptions) -> "QuestionProbe":
-    from kgprobe.probes.questions.items import QuestionItems
-    from kgprobe.probes.questions.probe import QuestionProbe
+@dataclass(frozen=True, slots=True)
+class QuestionOptions:
+    """Options of the probe, stored with a run."""
 
-    thinking = Thinking.parse(options.thinking)
-    items = QuestionItems(
-        setting.graph,
-        setting.as_of,
-        difficulty=options.difficulty,
-        with_alias=options.with_alias,
-        relations=setting.relations,
-        writer=setting.models.open(options.writer).generator() if options.writer else None,
-        only_generic=options.wording == "generic",
+    difficulty: str = option(
+        HARD,
+        "easy: yes/no questions only. hard: also who, which and what, where fewer than ten answers are right."
+        " open: only these.",
+        choices=DIFFICULTIES,
     )
-    return QuestionProbe(
-        items,
-        setting.model.generator(),
-        setting.models.open(options.grader).generator() if options.grader else None,
-        credit=options.credit,
-        follow_ups=options.follow_ups,
-        answer_tokens=options.answer_tokens,
-        thinking=thinking,
-        tolerance=options.tolerance,
+    grader: str | None = option(
+        None,
+        "Grader: the model that reads answers to who, which and what.",
+        metavar="SPEC",
+        shown_default="an answer is right if it contains a right name",
+    )
+    credit: str = option(
+        OWN,
+        "Right answers to who, which and what: the fact's own object, or any right object, as in the paper. Results"
+        " report both; this one decides the verdict.",
+        choices=CREDITS,
+    )
+    follow_ups: int = option(2, "Maximum follow-up questions after a mistake, to see if it is consistent.", minimum=0)
+    answer_tokens: int = option(
+        64,
+        "Maximum tokens of an answer, plus 16 for each further right name; without --thinking, reasoning models need"
+        " many.",
+        minimum=1,
+    )
+    tolerance: float | None = tolerance_option()
+    thinking: str | None = thinking_option()
+    with_alias: bool = option(False, "Add the subject's first alias to the question.")
+    writer: str | None = option(
+        None,
+        "Writer: the model that words the questions. A question that fails the checks is replaced by a template.",
+        metavar="SPEC",
+        shown_default="templates",
+    )
+    wording: str = option(
+        "hand",
+        "Templates of the questions: written by hand, or made of the relation's label.",
+        choices=WORDINGS,
     )
 
 
@@ -50,7 +74,7 @@ PROBE = ProbeKind(
     " --max-cost 2 --input-price 0.15 --output-price 0.6",
     options=QuestionOptions,
     evidence=imported("kgprobe.probes.questions.evidence:QuestionEvidence"),
-    make=_make,
+    make=made_by("kgprobe.probes.questions.probe:make_probe"),
     batch_size=64,
     asks="answers",
 )

@@ -16,7 +16,7 @@ from kgprobe.base.intervals import Share
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import mean_of, share_of
 from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
-from kgprobe.probes.questions.options import ANY, OWN
+from kgprobe.probes.questions import ANY, OWN
 from kgprobe.probes.thoughts import thought_tables
 from kgprobe.stats.proportions import mean_of_shares, share
 from kgprobe.verbalize.answers import sentences

@@ -32,9 +32,9 @@ from operator import attrgetter
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Verdict
+from kgprobe.probes.questions import ANY, OWN
 from kgprobe.probes.questions.evidence import OBSOLETE, names_of
 from kgprobe.probes.questions.items import FactQuestion, QuestionKind
-from kgprobe.probes.questions.options import ANY, OWN
 from kgprobe.verbalize.answers import (
     NEGATION,
     all_mentions,

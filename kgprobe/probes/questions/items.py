@@ -21,8 +21,8 @@ from kgprobe.base.records import Relation
 from kgprobe.graph.client import Graph, Row
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered
 from kgprobe.probes.asking import nameless
+from kgprobe.probes.questions import DIFFICULTIES, EASY, OPEN
 from kgprobe.probes.questions.evidence import RightAnswer, names_of
-from kgprobe.probes.questions.options import DIFFICULTIES, EASY, OPEN
 from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of

@@ -15,6 +15,7 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.questions import ANY, CREDITS, OWN, QuestionOptions
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
     ErrorClass,
@@ -27,7 +28,7 @@ from kgprobe.probes.questions.grading import (
     with_both_credits,
 )
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
-from kgprobe.probes.questions.options import ANY, CREDITS, OWN
+from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.keys import FactKey
 
 # The examples avoid facts of a graph.
@@ -255,3 +256,27 @@ def _thought(answer: Answer | Unanswered) -> dict[str, Any]:
 
 def _text(answer: Answer | Unanswered) -> str | None:
     return answer.text if isinstance(answer, Answer) else None
+
+
+def make_probe(setting: ProbeContext, options: QuestionOptions) -> QuestionProbe:
+    """Return the probe of a model, graph and options."""
+    thinking = Thinking.parse(options.thinking)
+    items = QuestionItems(
+        setting.graph,
+        setting.as_of,
+        difficulty=options.difficulty,
+        with_alias=options.with_alias,
+        relations=setting.relations,
+        writer=setting.models.open(options.writer).generator() if options.writer else None,
+        only_generic=options.wording == "generic",
+    )
+    return QuestionProbe(
+        items,
+        setting.model.generator(),
+        setting.models.open(options.grader).generator() if options.grader else None,
+        credit=options.credit,
+        follow_ups=options.follow_ups,
+        answer_tokens=options.answer_tokens,
+        thinking=thinking,
+        tolerance=options.tolerance,
+    )

@@ -5,24 +5,42 @@ SliCK: Gekhman et al. 2024 (2405.05904), section 3; docs/methods/recall.md. :mod
 has the four classes.
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kgprobe.models.generating.thinking import Thinking
-from kgprobe.probes.recall.options import RecallOptions
-from kgprobe.probes.register import ProbeContext, ProbeKind, imported
+from kgprobe.base.options import option
+from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.questions import CREDITS, OWN, WORDINGS
+from kgprobe.probes.register import ProbeKind, imported, made_by
+from kgprobe.probes.tolerance import tolerance_option
 
-if TYPE_CHECKING:
-    from kgprobe.probes.recall.probe import RecallProbe
 
+@dataclass(frozen=True, slots=True)
+class RecallOptions:
+    """Options of the probe, stored with a run."""
 
-def _make(setting: ProbeContext, options: RecallOptions) -> "RecallProbe":
-    from kgprobe.probes.recall.items import RecallItems
-    from kgprobe.probes.recall.probe import RecallProbe
-
-    # Before the model is loaded.
-    Thinking.parse(options.thinking)
-    items = RecallItems(setting.graph, options, as_of=setting.as_of, relations=setting.relations)
-    return RecallProbe(items, setting.model.generator(), options)
+    prompts: int = option(10, "Number of prompts per fact, each with its own few-shot examples.", minimum=1)
+    examples: int = option(
+        4, "Number of few-shot examples in a prompt: facts of the relation, drawn at random.", minimum=1
+    )
+    samples: int = option(
+        16, "Number of sampled answers per prompt, in addition to the greedy one; 0 for none.", minimum=0
+    )
+    temperature: float = option(0.5, "Sampling temperature of the sampled answers.", above=0.0)
+    answer_tokens: int = option(
+        32, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1
+    )
+    credit: str = option(
+        OWN,
+        "Right answers: the fact's own object, or any right object of the subject and relation.",
+        choices=CREDITS,
+    )
+    tolerance: float | None = tolerance_option()
+    thinking: str | None = thinking_option()
+    wording: str = option(
+        "hand",
+        "Templates of the questions: written by hand, or made of the relation's label.",
+        choices=WORDINGS,
+    )
 
 
 PROBE = ProbeKind(
@@ -34,7 +52,7 @@ PROBE = ProbeKind(
     " --batch-api",
     options=RecallOptions,
     evidence=imported("kgprobe.probes.recall.evidence:RecallEvidence"),
-    make=_make,
+    make=made_by("kgprobe.probes.recall.probe:make_probe"),
     batch_size=16,
     asks="answers",
 )

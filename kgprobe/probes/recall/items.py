@@ -18,10 +18,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.probes.asking import nameless
 from kgprobe.probes.examples.prompts import NO_EXAMPLE
 from kgprobe.probes.generation.probe import reason_unfindable
+from kgprobe.probes.questions import ANY
 from kgprobe.probes.questions.evidence import names_of
 from kgprobe.probes.questions.items import FactQuestion, QuestionKind, right_and_former
-from kgprobe.probes.questions.options import ANY
-from kgprobe.probes.recall.options import RecallOptions
+from kgprobe.probes.recall import RecallOptions
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
 from kgprobe.sampling.facts import describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey, seeded_number

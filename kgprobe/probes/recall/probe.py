@@ -20,9 +20,10 @@ from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.grading import GradedAnswer, verify
+from kgprobe.probes.recall import RecallOptions
 from kgprobe.probes.recall.evidence import RecallEvidence, most_frequent
 from kgprobe.probes.recall.items import RecallItem, RecallItems
-from kgprobe.probes.recall.options import RecallOptions
+from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.keys import FactKey
 
 # Share of a batch's progress that generation takes; the rest is reading the answers.
@@ -140,3 +141,11 @@ def _verdict_of_wrong(greedy: Sequence[GradedAnswer]) -> Verdict:
     """Return the most frequent verdict of the greedy answers that are not right."""
     failures = Counter(reading.verdict for reading in greedy if reading.verdict is not Verdict.RIGHT)
     return failures.most_common(1)[0][0]
+
+
+def make_probe(setting: ProbeContext, options: RecallOptions) -> RecallProbe:
+    """Return the probe of a model, graph and options."""
+    # Before the model is loaded.
+    Thinking.parse(options.thinking)
+    items = RecallItems(setting.graph, options, as_of=setting.as_of, relations=setting.relations)
+    return RecallProbe(items, setting.model.generator(), options)

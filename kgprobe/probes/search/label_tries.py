@@ -34,7 +34,6 @@ from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.progress import waiting
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state, state_uid
-from kgprobe.models.scoring import encoding
 from kgprobe.models.scoring import tokens as token_module
 from kgprobe.models.scoring.tokens import encode, join, tokenize
 from kgprobe.sampling.lists import places_among
@@ -544,7 +543,7 @@ def _digest(tokenizer: "PreTrainedTokenizerBase") -> str:
     else:
         text = backend.to_str()
     digest = hashlib.sha256(f"{FORMAT} {text}".encode())
-    for module in (token_module, encoding, articles, sentences):
+    for module in (token_module, articles, sentences):
         digest.update(Path(str(module.__file__)).read_bytes())
     digest.update(inspect.getsource(name_tokens).encode())
     return digest.hexdigest()

@@ -5,35 +5,41 @@ their negatives, :mod:`.probe` asks, :mod:`.metrics` computes how correct, truth
 :mod:`.evidence` stores the probabilities of the answers and makes the tables.
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kgprobe.probes.register import ProbeContext, ProbeKind, imported
-from kgprobe.probes.statements.options import NegativeOptions, StatementOptions
+from kgprobe.base.options import option
+from kgprobe.probes.register import ProbeKind, imported, made_by
 
-if TYPE_CHECKING:
-    from kgprobe.probes.statements.items import StatementItems
-    from kgprobe.probes.statements.probe import StatementProbe
+INSTRUCTION = (
+    "You are given a statement. Judge whether it is true. Answer with one word: True if it is true, False if it is"
+    " false, or Unknown if you do not know."
+)
 
 
-def statement_items(setting: ProbeContext, options: NegativeOptions, negatives: int) -> "StatementItems":
-    """Return the source of statements with a number of negatives per fact, for any probe."""
-    from kgprobe.probes.statements.items import StatementItems
+@dataclass(frozen=True, slots=True)
+class NegativeOptions:
+    """Options of negatives."""
 
-    return StatementItems(
-        setting.graph,
-        setting.as_of,
-        negatives=negatives,
-        replace=options.replace,
-        any_type=options.any_type,
-        relations=setting.relations,
+    replace: str = option(
+        "object",
+        "Part of the fact to replace in a negative; any draws the part for each negative.",
+        choices=("subject", "relation", "object", "any"),
+    )
+    any_type: bool = option(
+        False,
+        "Replace by any entity or relation, instead of one with a common type (entities) or between common types.",
     )
 
 
-def _make(setting: ProbeContext, options: StatementOptions) -> "StatementProbe":
-    from kgprobe.probes.statements.probe import StatementProbe
+@dataclass(frozen=True, slots=True)
+class StatementOptions(NegativeOptions):
+    """Options of the probe, stored with a run."""
 
-    items = statement_items(setting, options, options.negatives)
-    return StatementProbe(items, setting.model.scorer(), options)
+    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
+    instruction: str = option(
+        INSTRUCTION, "Instruction before each statement; it should name the answers.", metavar="TEXT"
+    )
+    answers: str = option("True/False/Unknown", "The words for true, false and unknown.", metavar="T/F/U")
 
 
 PROBE = ProbeKind(
@@ -45,6 +51,6 @@ PROBE = ProbeKind(
     " statements --model hf:gpt2 --replace any --negatives 3",
     options=StatementOptions,
     evidence=imported("kgprobe.probes.statements.evidence:StatementEvidence"),
-    make=_make,
+    make=made_by("kgprobe.probes.statements.probe:make_probe"),
     leads="correct",
 )

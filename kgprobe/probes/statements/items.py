@@ -11,6 +11,8 @@ from typing import Any
 
 from kgprobe.graph.client import Graph
 from kgprobe.probes.asking import nameless, not_begun
+from kgprobe.probes.register import ProbeContext
+from kgprobe.probes.statements import NegativeOptions
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
@@ -195,3 +197,15 @@ class StatementItems:
 
     def _has_ended(self, fact: AskedFact) -> bool:
         return has_ended(fact.end, self._as_of)
+
+
+def statement_items(setting: ProbeContext, options: NegativeOptions, negatives: int) -> StatementItems:
+    """Return the source of statements with a number of negatives per fact, for any probe."""
+    return StatementItems(
+        setting.graph,
+        setting.as_of,
+        negatives=negatives,
+        replace=options.replace,
+        any_type=options.any_type,
+        relations=setting.relations,
+    )

@@ -14,10 +14,11 @@ from kgprobe.base.progress import share_counter
 from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, unaskable
+from kgprobe.probes.register import ProbeContext
+from kgprobe.probes.statements import StatementOptions
 from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
-from kgprobe.probes.statements.items import StatementItem, StatementItems
+from kgprobe.probes.statements.items import StatementItem, StatementItems, statement_items
 from kgprobe.probes.statements.metrics import JUDGEMENTS, RIGHT_MEANS, verdict_of
-from kgprobe.probes.statements.options import StatementOptions
 from kgprobe.sampling.keys import FactKey
 
 
@@ -107,3 +108,9 @@ class StatementProbe:
 def _texts(item: StatementItem) -> list[str]:
     """Return the statements to judge: the fact's, then its negatives."""
     return [item.text, *map(attrgetter("text"), item.negatives)]
+
+
+def make_probe(setting: ProbeContext, options: StatementOptions) -> StatementProbe:
+    """Return the probe of a model, graph and options."""
+    items = statement_items(setting, options, options.negatives)
+    return StatementProbe(items, setting.model.scorer(), options)

@@ -4,23 +4,52 @@ The paper on evaluating language models with large graphs; docs/methods/judge.md
 stores the answers and makes the tables.
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kgprobe.models.generating.thinking import Thinking
-from kgprobe.probes.register import ProbeContext, ProbeKind, imported
-from kgprobe.probes.statements import statement_items
-from kgprobe.probes.true_false.options import TrueFalseOptions
+from kgprobe.base.options import option
+from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.register import ProbeKind, imported, made_by
+from kgprobe.probes.statements import NegativeOptions
 
-if TYPE_CHECKING:
-    from kgprobe.probes.true_false.probe import TrueFalseProbe
+# Placeholder of the statement in an instruction.
+STATEMENT = "{statement}"
+# The examples avoid facts of a graph.
+INSTRUCTION = f"""\
+Judge each statement. Answer True if you know that it is true, False if you know that it is false, and Unknown if you \
+do not know.
+
+Statement: Water is made of hydrogen and oxygen.
+Answer: True
+
+Statement: The name of my neighbour's cat is Felix.
+Answer: Unknown
+
+Statement: The Moon is larger than the Earth.
+Answer: False
+
+Statement: {STATEMENT}
+Answer:"""
 
 
-def _make(setting: ProbeContext, options: TrueFalseOptions) -> "TrueFalseProbe":
-    from kgprobe.probes.true_false.probe import TrueFalseProbe
+@dataclass(frozen=True, slots=True)
+class TrueFalseOptions(NegativeOptions):
+    """Options of the probe, stored with a run."""
 
-    # Before the model is loaded.
-    Thinking.parse(options.thinking)
-    return TrueFalseProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)
+    negatives: int = option(1, "Number of negatives (false statements) per fact.", minimum=1)
+    repeats: int = option(
+        3, "Number of answers per statement; the label is the answer of more than half of them.", minimum=1
+    )
+    temperature: float = option(1.0, "Sampling temperature; at 0 (greedy) all answers are equal.", minimum=0.0)
+    answer_tokens: int = option(
+        16, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1
+    )
+    thinking: str | None = thinking_option()
+    instruction: str = option(
+        INSTRUCTION,
+        f"Prompt, with {STATEMENT} as the placeholder of the statement.",
+        metavar="TEXT",
+        shown_default="three examples and the statement",
+    )
 
 
 PROBE = ProbeKind(
@@ -32,7 +61,7 @@ PROBE = ProbeKind(
     " --input-price 0.15 --output-price 0.6",
     options=TrueFalseOptions,
     evidence=imported("kgprobe.probes.true_false.evidence:TrueFalseEvidence"),
-    make=_make,
+    make=made_by("kgprobe.probes.true_false.probe:make_probe"),
     leads="correct",
     batch_size=64,
     asks="answers",

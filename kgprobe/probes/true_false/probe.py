@@ -17,12 +17,13 @@ from kgprobe.models.generating.generator import Answer, Generator, Request, Unan
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.probes.statements.items import StatementItem, StatementItems
+from kgprobe.probes.register import ProbeContext
+from kgprobe.probes.statements.items import StatementItem, StatementItems, statement_items
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
+from kgprobe.probes.true_false import STATEMENT, TrueFalseOptions
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
-from kgprobe.probes.true_false.options import STATEMENT, TrueFalseOptions
 from kgprobe.sampling.keys import FactKey
-from kgprobe.verbalize.judgements import judgement_of
+from kgprobe.verbalize.answers import judgement_of
 
 
 class TrueFalseProbe:
@@ -122,3 +123,10 @@ class TrueFalseProbe:
 
 def _read(answers: Sequence[str]) -> tuple[int, ...]:
     return tuple(NONE if word is None else JUDGEMENTS.index(word) for word in map(judgement_of, answers))
+
+
+def make_probe(setting: ProbeContext, options: TrueFalseOptions) -> TrueFalseProbe:
+    """Return the probe of a model, graph and options."""
+    # Before the model is loaded.
+    Thinking.parse(options.thinking)
+    return TrueFalseProbe(statement_items(setting, options, options.negatives), setting.model.generator(), options)

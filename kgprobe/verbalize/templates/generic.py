@@ -73,7 +73,7 @@ def cloze_of_label(label: str) -> str | None:
     first, last = words[0].lower(), words[-1].lower()
     if _is_verb(first, phrase, words) or _is_active(words):
         return f"[X] {phrase} [Y]"
-    if first in PREPOSITIONS or _is_participle_phrase(first, words):
+    if first in PREPOSITIONS or (_PARTICIPLE.search(first) is not None and not PREPOSITIONS.isdisjoint(words)):
         return f"[X] is {phrase} [Y]"
     is_role = first in _ROLES and words[1:2] == ["of"]
     if last in PREPOSITIONS or is_role:
@@ -81,11 +81,6 @@ def cloze_of_label(label: str) -> str | None:
     preposition = "by" if _PARTICIPLE.search(last) else "of"
     verb = "are" if _PLURAL.search(_head(words)) else "is"
     return f"The {phrase} {preposition} [X] {verb} [Y]"
-
-
-def _is_participle_phrase(first: str, words: list[str]) -> bool:
-    """Return True for a phrase such as *located in*."""
-    return _PARTICIPLE.search(first) is not None and not PREPOSITIONS.isdisjoint(words)
 
 
 def label_of(relation: Relation) -> str:

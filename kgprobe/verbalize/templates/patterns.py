@@ -207,17 +207,13 @@ def _record(record: dict[str, Any], stem: str) -> _Record:
             " with `bear_templates` or `pararel_patterns`, but"
             f" {', '.join(map(repr, list(record)[:_SHOWN_KEYS])) or 'nothing'}; BEAR's file is called {FILE}"
         )
-    _check_values(identifier, patterns)
-    return _Record(identifier, str(record.get("label") or ""), str(record.get("description") or ""), dict(patterns))
-
-
-def _check_values(identifier: Any, patterns: Sequence[tuple[Any, Any]]) -> None:
     for text, weight in ((identifier, 0), *patterns):
         if not isinstance(text, str) or not text:
             raise ValueError(f"a text is expected, not {text!r}")
         # A boolean is an int for Python, and NaN differs from itself.
         if type(weight) not in (int, float) or weight != weight:
             raise ValueError(f"a number is expected for a weight, not {weight!r}")
+    return _Record(identifier, str(record.get("label") or ""), str(record.get("description") or ""), dict(patterns))
 
 
 def _listed_patterns(record: dict[str, Any]) -> list[Any]:
@@ -290,7 +286,10 @@ def read_metadata(file: InputFile) -> Iterator[tuple[int, BearRelation | Rejecte
     try:
         parts = _decode_map(document)
     except DECODING_ERRORS as error:
-        yield _line_of_error(document, error), Rejected(explain(error, document))
+        # Without a byte in the message, the last line, where truncated JSON ends.
+        byte = _BYTE.search(str(error))
+        text = document[: int(byte[1])] if byte else document.rstrip()
+        yield text.count(b"\n") + 1, Rejected(explain(error, document))
         return
     at, line_number = 0, 1
     for identifier, part in parts.items():
@@ -327,10 +326,3 @@ def _bear_relation(identifier: str, part: bytes) -> BearRelation:
         answer_ids=ids,
         answer_labels=labels,
     )
-
-
-def _line_of_error(document: bytes, error: Exception) -> int:
-    """Return the line of the byte in the error message, or else the last line, where truncated JSON ends."""
-    byte = _BYTE.search(str(error))
-    text = document[: int(byte[1])] if byte else document.rstrip()
-    return text.count(b"\n") + 1

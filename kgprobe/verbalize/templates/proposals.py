@@ -138,7 +138,11 @@ def shots_of(
     They are the first of ``SHOTS``, and relations of the graph that have a fact and a template of each forward
     kind; the others of ``SHOTS`` are in place of missing ones.
     """
-    eligible = [relation for relation in relations if relation.label and _is_exemplary(relation)]
+    eligible = [
+        relation
+        for relation in relations
+        if relation.label and all(getattr(relation, f"{kind}s") for kind in _EXEMPLARY)
+    ]
     own: list[Shot] = []
     for place in np.random.default_rng(seed).permutation(len(eligible)):
         facts = examples(eligible[place])
@@ -147,10 +151,6 @@ def shots_of(
         if len(own) == len(SHOTS) - 1:
             break
     return [SHOTS[0], *own, *SHOTS[len(own) + 1 :]]
-
-
-def _is_exemplary(relation: Relation) -> bool:
-    return all(getattr(relation, f"{kind}s") for kind in _EXEMPLARY)
 
 
 def _first_templates(relation: Relation) -> dict[str, str]:

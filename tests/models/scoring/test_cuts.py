@@ -7,8 +7,15 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from transformers import PreTrainedTokenizerFast
 
 from kgprobe.models.scoring.cuts import characters_before_cuts, last_cut, parts_between_cuts
-from kgprobe.models.scoring.encoding import TokenCache, encode_as_is, encoder_of, take_as_is
-from kgprobe.models.scoring.tokens import common_prefix, join, tokenize
+from kgprobe.models.scoring.tokens import (
+    TokenCache,
+    common_prefix,
+    encode_as_is,
+    encoder_of,
+    join,
+    take_as_is,
+    tokenize,
+)
 from tests.models.tiny import TEXTS, byte_level, unigram
 
 LLAMA_3 = (

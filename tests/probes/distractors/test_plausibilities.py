@@ -7,9 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.probes.distractors import plausibilities as module
-from kgprobe.probes.distractors.evidence import DistractorEvidence
-from kgprobe.probes.distractors.plausibilities import SCHEMA
+from kgprobe.probes.distractors import evidence as module
+from kgprobe.probes.distractors.evidence import SCHEMA, DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.keys import FactKey
 from tests.probes.distractors.written import distractor_evidence

@@ -11,10 +11,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.statements import INSTRUCTION, StatementOptions
 from kgprobe.probes.statements.evidence import JudgedStatement, StatementEvidence
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, TRUE, UNKNOWN
-from kgprobe.probes.statements.options import INSTRUCTION, StatementOptions
 from kgprobe.probes.statements.probe import StatementProbe
 from kgprobe.sampling.keys import FactKey
 from tests.models.exactness import score_tolerance

@@ -15,8 +15,8 @@ from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.items import StatementItems
 from kgprobe.probes.statements.metrics import FALSE, NONE, TRUE, UNKNOWN
+from kgprobe.probes.true_false import INSTRUCTION, TrueFalseOptions
 from kgprobe.probes.true_false.evidence import TrueFalseEvidence
-from kgprobe.probes.true_false.options import INSTRUCTION, TrueFalseOptions
 from kgprobe.probes.true_false.probe import TrueFalseProbe
 from kgprobe.results.about import About
 from kgprobe.results.comparison import compare_models
