@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.options import Asking, Draw
-from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -57,14 +55,17 @@ from kgprobe.papers.studies.options import (
     VerbalizationsOptions,
 )
 from kgprobe.papers.studies.sampling import SamplingStudy, sampling_study
+from kgprobe.papers.studies.study import folders_of, same_facts
 from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, TemplatesStudy, templates_study
 from kgprobe.papers.studies.verbalizations import Annotations, VerbalizationsStudy, annotations_of, verbalizations_study
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
-from kgprobe.results.measurement import Measurement
+from kgprobe.results.measurement import Measurement, measure_to_the_end
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.plan import Asking
 from kgprobe.running.replays import demo_truth, run_truth
+from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import list_existing
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations
