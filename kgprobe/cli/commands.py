@@ -110,6 +110,7 @@ def given_options(
                 sections.setdefault(title, []).append(_decorator(option, defaults or {}))
 
     def decorate(command: Command) -> Command:
+        kinds_of_values: list[tuple[Sequence[str], str | None]]
         gathering, kinds_of_values = getattr(command, _GATHERING, (None, []))
         if gathering is not command:
             kinds_of_values = []
