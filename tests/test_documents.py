@@ -255,9 +255,9 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
 
 
 def lines_of(example: str) -> int:
-    """Return the number of lines of an example of CONTRIBUTING."""
+    """Return the number of lines of an example of CONTRIBUTING that are not blank."""
     (block,) = [block for block in blocks_of(CONTRIBUTING, "python") if block.text.startswith(f"# {example}.py")]
-    return len(block.text.splitlines())
+    return len(list(filter(None, block.text.splitlines())))
 
 
 def test_examples_of_what_can_be_added_are_registered(examples: Installed) -> None:
