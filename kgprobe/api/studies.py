@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.options import Asking, Draw
-from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -57,14 +55,17 @@ from kgprobe.papers.studies.options import (
     VerbalizationsOptions,
 )
 from kgprobe.papers.studies.sampling import SamplingStudy, sampling_study
+from kgprobe.papers.studies.study import folders_of, same_facts
 from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, TemplatesStudy, templates_study
 from kgprobe.papers.studies.verbalizations import Annotations, VerbalizationsStudy, annotations_of, verbalizations_study
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
-from kgprobe.results.measurement import Measurement
+from kgprobe.results.measurement import Measurement, measure_to_the_end
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.plan import Asking
 from kgprobe.running.replays import demo_truth, run_truth
+from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import list_existing
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations
@@ -263,7 +264,7 @@ def study_examples(
         for count in counts:
             title = f"{count} examples, draw {examples_seed}"
             measurement = measure_with(title, examples=count, examples_seed=examples_seed, choices=chosen.choices)
-            measurements[title], draws[count, examples_seed] = measurement, measurement.outcomes
+            measurements[title], draws[count, examples_seed] = measurement, measurement.answers
     config = folders_of(measurements, seed) | asdict(chosen)
     return example_counts_study(draws, measurement.model, config, seed).save(missing)
 
@@ -299,9 +300,9 @@ def study_prompting(
     measurements = {}
     for title, given in prompt_formats(chosen.separators).items():
         measurement = measurements[title] = measure_with(title, **common, **given)
-    outcomes = {title: measurement.outcomes for title, measurement in measurements.items()}
+    answers = {title: measurement.answers for title, measurement in measurements.items()}
     config = folders_of(measurements, seed) | asdict(chosen)
-    return prompting_study(outcomes, measurement.model, config).save(missing)
+    return prompting_study(answers, measurement.model, config).save(missing)
 
 
 @documented(TemplatesOptions, Draw, parameters=[Asking])
@@ -340,7 +341,7 @@ def study_templates(
         "distractors": (SENTENCES, {"distractors": chosen.distractors}, "templates"),
         "questions": (QUESTIONS, {}, "wording"),
     }
-    measurements, outcomes = {}, {}
+    measurements, asked = {}, {}
     for probe in probes:
         kind, given, origin_option = settings[probe]
         for origin in ("hand", "generic"):
@@ -348,9 +349,9 @@ def study_templates(
             measurement = measure_to_the_end(
                 graph, probed, probe, callbacks, title, **common, **given, **{origin_option: origin}
             )
-            measurements[title], outcomes[kind, origin] = measurement, measurement.outcomes
+            measurements[title] = asked[kind, origin] = measurement
     config = folders_of(measurements, common["seed"]) | asdict(chosen)
-    return templates_study(outcomes, chosen.distractors, measurement.model, config).save(missing)
+    return templates_study(asked, chosen.distractors, measurement.model, config).save(missing)
 
 
 @documented(NoisyExamplesOptions, parameters=[Draw, Asking])

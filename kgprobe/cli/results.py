@@ -234,7 +234,7 @@ def show(
         for each in entries:
             of_result = stack.enter_context(graph_of(each, connection))
             with waiting("Reading results"):
-                opened = each.kind.opens(each.folder, of_result)
+                opened = each.open(of_result)
             if lists_facts:
                 is_known = None if unknown == known else known
                 _list_facts(each, opened, is_known, about, as_json=as_json, csv=csv, full=full)
@@ -260,7 +260,7 @@ def _graph_of(text: str) -> tuple[str | None, str]:
 
 def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: Mapping[str, Any]) -> "RateTable":
     """Return rates by group, or by model and graph."""
-    from kgprobe.results.shelf import find, newest, open_answers
+    from kgprobe.results.shelf import find, newest
 
     kinds = [MEASUREMENT, RUN] if kind is None else [kind]
     pairs = list(map(_graph_of, names)) or [(None, newest(kinds).name)]
@@ -272,7 +272,8 @@ def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: 
             folders = [find(result, kinds).folder for _, result in pairs]
             return kgprobe.rate_table(folders, graphs=[name for name, _ in pairs], shared=grouping["shared"])
     with open_graph(graph) as connection, waiting("Reading the answers"):
-        return kgprobe.group_table(connection, [open_answers(result, connection) for _, result in pairs], **grouping)
+        opened = [find(result, [MEASUREMENT, RUN], connection).open(connection) for _, result in pairs]
+        return kgprobe.group_table(connection, opened, **grouping)
 
 
 @contextmanager

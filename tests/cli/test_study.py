@@ -8,7 +8,7 @@ import click
 import pytest
 
 import kgprobe as library
-from kgprobe.api.options import ApiLimits, Draw
+from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import options_of
 from kgprobe.cli.study import study
 from kgprobe.papers.baselines.human_data import read_human_scores
@@ -23,6 +23,7 @@ from kgprobe.papers.studies.options import (
     TemplatesOptions,
 )
 from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.sampling.drawing import Draw
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from tests.cli.inprocess import printed
 from tests.cli.inprocess import run as kgprobe

@@ -1,7 +1,7 @@
 """Base of the studies: a verdict, rows with their tables, plots and notes, with page and files."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -13,9 +13,15 @@ import numpy as np
 from kgprobe.base.errors import KgprobeError, expected_one_of
 from kgprobe.base.files import home
 from kgprobe.base.intervals import Mean, Share
+from kgprobe.graph.client import Graph
+from kgprobe.models.model import Models
+from kgprobe.papers.studies.options import Measuring
+from kgprobe.results.measurement import Measurement
 from kgprobe.results.rendering.plots import Category, Line
 from kgprobe.results.result import StoredResult
 from kgprobe.running.settings import digest_of
+from kgprobe.sampling.drawing import Draw
+from kgprobe.sampling.selection import checked_draw, choose_facts, list_existing
 
 DATA, WHOLE = "data.csv", "study.json"
 
@@ -109,3 +115,27 @@ def signed(mean: Mean) -> str:
 def json_number(value: float) -> float | None:
     """Return a number, or None for NaN, which JSON lacks."""
     return None if np.isnan(value) else float(value)
+
+
+def folders_of(measurements: Mapping[str, Measurement], seed: int) -> dict[str, Any]:
+    """Return the folders of measurements by title, and the seed, as settings of a study."""
+    return {"measurements": {name: str(measurement.folder) for name, measurement in measurements.items()}, "seed": seed}
+
+
+def same_facts(
+    graph: Graph, relations: Sequence[str], drawing: Measuring, seed: int, models: Models
+) -> tuple[dict[str, Any], Sequence[str]]:
+    """Choose facts of these relations; return the arguments of several measurements of them, and messages.
+
+    The messages are about listed facts that are missing, and on the drawing.
+    """
+    names = ("balance", "with_former", "facts", "limit", "as_of")
+    given: dict[str, Any] = {name: drawing[name] for name in names if name in drawing}  # type: ignore[literal-required]
+    draw = checked_draw(Draw(**given, seed=seed), "a study")
+    listed = None if draw.facts is None else list_existing(graph, draw.facts, draw.as_of)
+    chosen = choose_facts(
+        graph, relations, as_of=draw.as_of, listed=listed, limit=draw.limit, seed=draw.seed, draw=draw
+    )
+    keys = [chosen.keys[place] for place in range(len(chosen.keys))]
+    common = {"facts": keys, "relations": relations, "seed": draw.seed, "as_of": draw.as_of, "models": models}
+    return common, [*chosen.missing, *chosen.notes]
