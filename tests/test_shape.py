@@ -5,7 +5,7 @@ from tests.shape import figures
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
     "lines of the package": 93_756,
-    "lines of the tests": 62_674,
+    "lines of the tests": 62_662,
     "modules": 476,
     "modules with one importer": 104,
     "record types": 783,
