@@ -59,7 +59,11 @@ def write_missing_templates(
     existing = [] if force else relations_in(path)
     known = relations_of(graph)
     chosen = relation_ids(graph, relations)
-    without = _incomplete(known, chosen)
+    without = []
+    for relation in known:
+        lacks = not all(getattr(relation, name) for name in REQUIRED)
+        if relation.active is not False and lacks and (not chosen or relation.id in chosen):
+            without.append(relation)
     pending = [relation for relation in without if relation.id not in existing]
     written: list[WrittenRelation] = []
     failed: list[WrittenRelation] = []
@@ -82,16 +86,6 @@ def write_missing_templates(
         load_source(graph, open_source("table", relations=path))
     notes = _notes_on_others(chosen, without, len(without) - len(pending), len(failed), path)
     return MissingTemplates(written, failed, len(existing), loaded, notes)
-
-
-def _incomplete(relations: Sequence[Relation], chosen: Sequence[str]) -> list[Relation]:
-    """Return the active relations that lack a required kind of templates; only chosen ones, if any are."""
-    incomplete = []
-    for relation in relations:
-        lacks = not all(getattr(relation, name) for name in REQUIRED)
-        if relation.active is not False and lacks and (not chosen or relation.id in chosen):
-            incomplete.append(relation)
-    return incomplete
 
 
 def _notes_on_others(
