@@ -15,8 +15,13 @@ from kgprobe.base.records import Placed, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.wikidata import DumpSelection, open_dump
-from kgprobe.loaders.wikidata_model import TYPE_RELATIONS, read_inactive_relations
-from kgprobe.loaders.wikidata_templates import SHIPPED_FILE, shipped_relations, with_shipped_templates
+from kgprobe.loaders.wikidata_model import (
+    SHIPPED_FILE,
+    TYPE_RELATIONS,
+    read_inactive_relations,
+    shipped_relations,
+    with_shipped_templates,
+)
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.templates.check import check_file, check_relation
