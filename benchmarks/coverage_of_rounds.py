@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage import CONFIDENCE, FACTS, GRAPHS, HUBS, PREDICTORS, RATES, MadeUpGraph, make_graph
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.api.rounds import next_look
 from kgprobe.beliefs.choosing import chances_of, draw_by
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, RoundDraws
 from kgprobe.beliefs.graph_rates import ENOUGH
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.results.graph_rates import next_look
 from kgprobe.stats.design_based import Estimate
 
 Floats = NDArray[np.float64]

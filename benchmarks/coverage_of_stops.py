@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from benchmarks.report import Report, Row, show, versions_of
-from kgprobe.api.rounds import next_look
 from kgprobe.beliefs.corrected_rates import CORRECTED_FROM
 from kgprobe.cli.options import json_option
+from kgprobe.results.graph_rates import next_look
 from kgprobe.stats.proportions import CONFIDENCE
 
 Floats = NDArray[np.float64]

@@ -6,6 +6,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -81,7 +82,7 @@ def passages(path: Path) -> Iterator[tuple[int, str]]:
     """Yield pieces of prose with their first lines; code within them is left out."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        yield from _of_python(text)
+        yield from _of_python(path, text)
         return
     if path.suffix == ".md":
         lines = _of_markdown(text)
@@ -93,9 +94,15 @@ def passages(path: Path) -> Iterator[tuple[int, str]]:
     yield from lines
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Return the nodes of a module."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the docstrings of functions and classes, with their lines."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             text = ast.get_docstring(node)
             if text:
@@ -104,7 +111,7 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
 
 def functions(path: Path) -> Iterator[tuple[int, str, str]]:
     """Yield the functions that are not properties: their lines, names and docstrings (empty without one)."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         if is_function and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list):
             yield node.lineno, node.name, ast.get_docstring(node) or ""
@@ -117,13 +124,13 @@ def tests() -> list[Path]:
 
 def bindings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the names that a module binds, with their lines."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.lineno, node.id
 
 
-def _of_python(text: str) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(text)):
+def _of_python(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             piece = re.sub(r"``?[^`\n]+``?", "x", node.value)
         elif isinstance(node, ast.JoinedStr):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from scipy import stats
 
 from benchmarks.replay.metrics import LATELY, ReplayMetrics
 from benchmarks.replay.synthetic import connected, likeness
+from kgprobe.base.tables import INTERNAL
 from kgprobe.papers.studies.study import Study, json_number
 from kgprobe.results.rendering.plots import Line, Plot
+from kgprobe.results.result import Listing
 from kgprobe.running.replays import LEARNED_STRATEGIES, PAPER_STRATEGIES, Reference
 
 Floats = NDArray[np.float64]
@@ -135,6 +137,17 @@ class Replays:
         return f"at {', '.join(spans)} requests"
 
 
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class ReplayStudy(Study):
+    """The study; the columns of the rows are metrics."""
+
+    table: Annotated[Sequence[Mapping[str, Any]], Listing("", detail=True)]
+    data: Annotated[Sequence[Mapping[str, Any]], Listing(main=True)]
+    plots: Annotated[Sequence[Plot], INTERNAL] = ()
+
+    name: ClassVar[str] = "sampling"
+
+
 def replay_study(
     replays: Replays,
     references: Sequence[Reference],
@@ -143,7 +156,7 @@ def replay_study(
     *,
     hardest: int = 100,
     about: Sequence[str] = (),
-) -> Study:
+) -> ReplayStudy:
     """Compare the strategies.
 
     Args:
@@ -155,8 +168,7 @@ def replay_study(
     """
     facts = len(references[0].theta)
     hardest = min(hardest, facts)
-    return Study(
-        name="sampling",
+    return ReplayStudy(
         title=f"Sampling strategies at equal requests · {origin} · {facts:,} facts · {len(references)} repetitions",
         verdict=_verdict(replays, facts, hardest),
         data=_data(replays),

@@ -1,7 +1,6 @@
 """``kgprobe.build_dataset`` and other calls about multiple-choice datasets: build, open, probe, export."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from operator import itemgetter
 from pathlib import Path
@@ -9,19 +8,16 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.api.measuring import check_helpers, check_name, measurement_name
-from kgprobe.api.options import Asking, Draw
 from kgprobe.base.arguments import (
     check_choice,
     folder_name,
-    optional_folder_name,
     optional_number,
     several,
     whole_number,
 )
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.files import appearing, home, make_folder, replacing
+from kgprobe.base.files import appearing, make_folder, replacing
 from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.records import Relation
@@ -51,8 +47,9 @@ from kgprobe.results.kind_names import DATASET
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.shelf import find
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.measurement import NO_DATE, ask_each, read_measurement
-from kgprobe.running.settings import keep_declined, versions
+from kgprobe.running.measurement import NO_DATE, check_helpers, check_name, keep_answers, read_measurement
+from kgprobe.running.plan import Asking
+from kgprobe.sampling.drawing import Draw
 
 
 @documented(DatasetOptions, parameters=[Draw])
@@ -226,39 +223,27 @@ def probe_dataset(
     if "choices" in options:
         raise ArgumentError("choices", "is not an option here: the data set has its own choices.")
     chosen, seed = kind.options_from(options), whole_number("seed", seed, 0)
-    name = optional_folder_name(name)
-    batch_size = optional_number("batch_size", batch_size)
+    asking = Asking(name, batch_size, models, callbacks).checked()
     per_relation, limit = optional_number("per_relation", per_relation), optional_number("limit", limit)
-    opened = models or Models()
-    asked_model = opened.open_asked(model)
+    asked_model = asking.models.open_asked(model)
     files = _files(folder)
     # Read all rows before loading the model, so that an invalid one is reported first.
     dataset_demonstrations(files, seed)
     questions = dataset_questions(files, per_relation, limit, seed)
-    check_helpers(opened, asked_model, options)
-    check_name(name, kind, chosen, seed, asked_model)
+    check_helpers(asking.models, asked_model, options)
+    check_name(asking.name, kind, chosen, seed, asked_model)
     asked_model.refresh()
     made_probe = dataset_probe(questions, asked_model, chosen)
     called = files.path.absolute().name
-    config = {
-        "probe": kind.name,
-        "options": asdict(chosen),
-        "described": made_probe.describe(),
-        "relations": list(made_probe.relations),
+    settings = {
         "facts": {"limit": limit, "per_relation": per_relation, "order": "rows of the file"},
-        "seed": seed,
         "as_of": NO_DATE,
         "graph": msgspec.json.encode({"dataset": digest_of_dataset(files)}).decode(),
         "dataset": {"name": called, "relations": dict(sorted(questions.labels.items()))},
         "reversed": False,
         "reversed_of": None,
-        "versions": versions(),
     }
-    own = home() / "probes" / (measurement_name(kind.name, config) if name is None else name)
-    keys = questions.keys
-    batch = batch_size or opened.asked_together(asked_model) or kind.batch_size
-    progress = ask_each(made_probe, keys, seed, own, config, batch=batch, callbacks=callbacks)
-    keep_declined(own, opened.spending.declined)
+    own, progress = keep_answers(made_probe, kind, chosen, questions.keys, seed, settings, asked_model, asking)
     result = Measurement(own, kind, read_measurement(own), progress)
     if output is not None:
         with replacing(Path(output)) as unfinished, open(unfinished, "wb") as file:

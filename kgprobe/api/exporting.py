@@ -33,7 +33,7 @@ from kgprobe.labelling.exports.sft import SftOptions
 from kgprobe.labelling.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.labelling.exports.write_back import PREFIX, RemovedLabels, WriteBack, write_labels
 from kgprobe.labelling.exports.write_back import remove_labels as remove_written
-from kgprobe.labelling.table import LabelTable, open_label_table, read_label_table
+from kgprobe.labelling.table import LabelTable, read_label_table
 from kgprobe.results.kind_names import LABEL_TABLE, RUN
 from kgprobe.results.measurement import Run
 from kgprobe.results.shelf import find
@@ -177,7 +177,7 @@ def export_sft(
     given = make_options(SftOptions, options, "export_sft")
     if "held_out_by" in options and not given.held_out:
         raise ArgumentError("held_out_by", "has no effect with `held_out` 0. Leave out one of them.")
-    labels = table if isinstance(table, LabelTable) else open_label_table(table)
+    labels = table if isinstance(table, LabelTable) else read_label_table(find(table, [LABEL_TABLE]).folder)
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)
     return make_training_set(graph, labels, Path(output), given, file, whole_number("seed", seed, 0), day)

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
-from kgprobe.api.options import ReversingOptions
 from kgprobe.base.arguments import check_choice, whole_number
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.base.options import make_options
@@ -22,6 +21,7 @@ from kgprobe.results.graph_picture import MOST_FACTS, GraphPicture
 from kgprobe.results.graph_size import GraphSize, read_graph_size
 from kgprobe.results.known_path import KnownPath, PathRow
 from kgprobe.results.measurement import open_run
+from kgprobe.sampling.drawing import ReversingOptions
 from kgprobe.verbalize.inverse_graph import OnNote, open_inverse
 
 # Unasked facts that are painted by default.

@@ -5,7 +5,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from kgprobe.api.options import Asking
 from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import optional_folder_name, several, whole_number
 from kgprobe.base.dates import as_of_day
@@ -30,6 +29,7 @@ from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_fi
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
+from kgprobe.running.plan import Asking
 from kgprobe.running.settings import CONFIG, digest_of, require_identical
 
 

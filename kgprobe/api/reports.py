@@ -1,34 +1,21 @@
 """``kgprobe.make_report``: stored runs, measurements and judged graphs on one page."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.answers.store import FILE
 from kgprobe.base.arguments import check_choice, optional_number, whole_number
-from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.base.files import home
-from kgprobe.base.progress import print_message
+from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.names import entity_ids, relation_ids
-from kgprobe.graph.runs import list_runs, runs_with_rounds
-from kgprobe.graph.state import graph_state, state_uid
-from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.kind_names import JUDGED_GRAPH, MEASUREMENT, RUN
-from kgprobe.results.measurement import Measurement, Run, open_measurement, open_run
+from kgprobe.results.measurement import Measurement
 from kgprobe.results.shelf import find
-from kgprobe.running.measurement import graph_of_measurement
 from kgprobe.sampling.years import year_relation_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import pandas as pd
+    from collections.abc import Sequence
 
     from kgprobe.datasets.assessment import Assessment
-    from kgprobe.probes.outcome import Outcome
     from kgprobe.results.answers import Stored
-    from kgprobe.results.group_table import Grouped
     from kgprobe.results.rate_table import RateTable
     from kgprobe.results.report import Report, Reported
 
@@ -71,7 +58,7 @@ def make_report(results: "Sequence[Reported]", *, seed: int = 0) -> "Report":
             raise ArgumentError("results", f"has the name {str(result)!r}; open it first: open(name, `graph`).")
     refuse_repeated("results", results)
     for result in results:
-        if not isinstance(result, JudgedGraph) and result.graph is None and not is_of_dataset(result):
+        if isinstance(result, Measurement) and result.graph is None and result.dataset is None:
             raise ArgumentError(
                 "results", f"has {result.folder.name}, opened without its graph; use open(name, `graph`)."
             )
@@ -156,7 +143,7 @@ def group_table(
         KgprobeError: a result has no answers.
     """
     from kgprobe.results.answers import refuse_repeated
-    from kgprobe.results.group_table import KINDS, tabulate_groups
+    from kgprobe.results.group_table import KINDS, grouping_of, tabulate_groups
 
     limit = optional_number("limit", limit)
     if not results:
@@ -168,25 +155,9 @@ def group_table(
     check_choice("by", kind, KINDS)
     if centers and object_of is not None:
         raise ArgumentError("object_of", "excludes `centers`; give one of them.")
-    group = _grouping(graph, kind, centers, object_of)
+    group = grouping_of(graph, kind, centers, object_of)
     years = year_relation_id(graph, year_relation)
     return tabulate_groups(graph, results, group, year_relation=years, limit=limit, shared=shared)
-
-
-def _grouping(
-    graph: Graph, kind: str, centers: "Sequence[str]", object_of: str | None
-) -> "Callable[[pd.DataFrame], Grouped]":
-    """Return the function that groups facts: by their kind, around centers, or by the objects of a relation."""
-    from kgprobe.results.group_table import group_by_entities, group_by_kind, group_by_object
-
-    if centers:
-        ids = entity_ids(graph, centers)
-        labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=ids)}
-        entities = {entity: labels.get(entity) or entity for entity in ids}
-        return partial(group_by_entities, entities=entities)
-    if object_of is not None:
-        return partial(group_by_object, graph, relation=relation_ids(graph, [object_of])[0])
-    return partial(group_by_kind, graph, kind=kind)
 
 
 def write_sheet(results: "Sequence[Stored]", output: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:
@@ -207,12 +178,13 @@ def write_sheet(results: "Sequence[Stored]", output: str | Path, *, per_kind: in
         ArgumentError: a number is out of range, or two results have one name.
         KgprobeError: no question was answered, or the file cannot be written.
     """
+    from kgprobe.datasets.assessment import outcomes_by_name
     from kgprobe.datasets.assessment import write_sheet as write
     from kgprobe.results.answers import refuse_repeated
 
     refuse_repeated("results", results)
     per_kind, seed = whole_number("per_kind", per_kind), whole_number("seed", seed, 0)
-    return write(Path(output), _outcomes_by_name(results), per_kind, seed)
+    return write(Path(output), outcomes_by_name(results), per_kind, seed)
 
 
 def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]") -> "Assessment":
@@ -226,59 +198,10 @@ def assess_questions(results: "Sequence[Stored]", sheets: "Sequence[str | Path]"
         ArgumentError: no sheets, or two results have one name.
         KgprobeError: a sheet cannot be used, or has no votes on these results.
     """
-    from kgprobe.datasets.assessment import assess
+    from kgprobe.datasets.assessment import assess, outcomes_by_name
     from kgprobe.results.answers import refuse_repeated
 
     refuse_repeated("results", results)
     if not sheets:
         raise ArgumentError("sheets", "is empty; expected the filled sheet of each annotator.")
-    return assess(_outcomes_by_name(results), list(map(Path, sheets)))
-
-
-def _outcomes_by_name(results: "Sequence[Stored]") -> dict[str, list["Outcome"]]:
-    """Return the outcomes of results by the names that identify them in a sheet.
-
-    Raises:
-        ArgumentError: two results have one name.
-    """
-    outcomes: dict[str, list[Outcome]] = {}
-    for result in results:
-        name = result.about.name
-        if name in outcomes:
-            raise ArgumentError("results", f"has two results named {name}; make a sheet for each of them.")
-        outcomes[name] = list(result.outcomes)
-    return outcomes
-
-
-def is_of_dataset(result: "Stored") -> bool:
-    """Return True for a measurement of a data set, which needs no graph."""
-    return isinstance(result, Measurement) and result.dataset is not None
-
-
-def open_reported(name: str | Path, graph: Graph | None = None) -> "Reported":
-    """Open a measurement, run or judged graph; see :func:`kgprobe.open`."""
-    entry = find(name, REPORTED, graph)
-    opened = entry.kind.opens(entry.folder, graph)
-    if not isinstance(opened, (Measurement, Run, JudgedGraph)):
-        raise TypeError(entry.kind.name)
-    return opened
-
-
-def latest_result(graph: Graph) -> "Stored":
-    """Return the run or measurement of a graph with the latest answer.
-
-    An unreadable folder is reported on stderr and skipped.
-    """
-    uid = state_uid(graph_state(graph))
-    results: list[Stored] = [open_run(graph, run["id"]) for run in runs_with_rounds(list_runs(graph))[-1:]]
-    for path in sorted((home() / "probes").glob(f"*/{FILE}")):
-        folder = path.parent
-        try:
-            if graph_of_measurement(folder) == uid:
-                results.append(open_measurement(folder, graph))
-        except KgprobeError as error:
-            print_message(f"{folder.name} is skipped: {error}")
-    answered = [result for result in results if (result.folder / FILE).is_file()]
-    if not answered:
-        raise UnknownNameError("This graph has no results yet; `kgprobe probe distractors --model demo` makes one.")
-    return max(answered, key=lambda result: (result.folder / FILE).stat().st_mtime)
+    return assess(outcomes_by_name(results), list(map(Path, sheets)))

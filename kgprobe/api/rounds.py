@@ -3,43 +3,34 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from datetime import date, datetime
+from datetime import date
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from kgprobe.api.measuring import check_helpers
-from kgprobe.api.options import Asking, Draw
 from kgprobe.base.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
-from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import asked_by, reversal_of
-from kgprobe.models.api.spending import Spending
 from kgprobe.models.model import Model, Models
-from kgprobe.models.spec_forms import LocalOptions, short_name
-from kgprobe.probes.outcome import Probe
-from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
-from kgprobe.results.graph_rates import GraphRates, estimate_run
-from kgprobe.results.measurement import Run, open_run
+from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.probes.register import PROBES, ProbeContext
+from kgprobe.results.graph_rates import GraphRates, estimate_to_precision, estimate_whole
+from kgprobe.results.measurement import Run, open_run, run_of
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
-from kgprobe.running.plan import Plan, RoundsOptions, plan_of
-from kgprobe.running.rounds import continue_run, show_run
-from kgprobe.running.runs import at_start, begin_run, check_new_run, forget_run, get_run, run_folder
+from kgprobe.running.measurement import check_helpers
+from kgprobe.running.plan import Asking, Plan, RoundsOptions, plan_of
+from kgprobe.running.rounds import RunReport, continue_run, show_run
+from kgprobe.running.runs import at_start, begin_run, check_new_run, forget_run, get_run, new_run_name, run_names
 from kgprobe.running.settings import keep_declined
 from kgprobe.running.view import hide_view
+from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.years import year_relation_id
-
-# Growth of the number of rounds between two checks of the precision: each check could stop by chance.
-_GROWTH = 1.5
-_LEAST_GROWTH = 1.1
-# Questions per round from which the interval where a run stops contains the share in at least 93.5% of runs
-# (benchmarks.coverage_of_stops).
-_LARGE_ROUND = 48
 
 
 @documented(RoundsOptions, parameters=[Draw, Asking])
@@ -106,7 +97,9 @@ def run_rounds(
     kept = {"options": asdict(chosen), "relations": list(relations)}
     kept_json, local_json = (msgspec.json.encode(value).decode() for value in (kept, local))
     begin_run(graph, made_probe, plan, kind.name, kept_json, local_json)
-    result = _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_progress, opened.spending)
+    report = continue_run(graph, made_probe, plan, callbacks, kind=kind, view=view, on_progress=on_progress)
+    result = run_of(graph, plan.run, report, year_relation)
+    keep_declined(result.folder, opened.spending.declined)
     if result.report.facts == 0:
         forget_run(graph, plan.run)
         raise KgprobeError(
@@ -206,7 +199,10 @@ def resume_rounds(
     made_probe = kind.make(context, kind.options_from(kept["options"]))
     if rounds is not None:
         plan = replace(plan, options=replace(plan.options, rounds=rounds))
-    return _continue_run(graph, made_probe, plan, kind, callbacks, year_relation, view, on_progress, opened.spending)
+    report = continue_run(graph, made_probe, plan, callbacks, kind=kind, view=view, on_progress=on_progress)
+    result = run_of(graph, plan.run, report, year_relation)
+    keep_declined(result.folder, opened.spending.declined)
+    return result
 
 
 def apply_beliefs(graph: Graph, run: str | None = None, *, on_progress: OnProgress = no_progress) -> int:
@@ -302,91 +298,11 @@ def estimate_rates(
     elif rounds is not None:
         raise ArgumentError("rounds", "limits the questions for a `precision`; give one.")
     most = math.inf if rounds is None else whole_number("rounds", rounds)
-    estimate = _estimate(graph, run, others, years, groups=precision is None)
+    estimate = partial(estimate_whole, graph, run, predictors=others, year_relation=years)
     if precision is None:
-        return estimate
-    stopped, reason, begun = Stop.SURE_ENOUGH, None, estimate.run["round"]
-    while estimate.overall.width > 2 * precision:
-        done = estimate.run["round"]
-        if done >= most:
-            stopped = Stop.DONE
-            reason = (
-                f"The interval is ±{estimate.overall.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
-            )
-            break
-        total = int(min(most, next_look(done, estimate.overall.width / (2 * precision))))
-        report = resume_rounds(graph, run, model, rounds=total, models=models, callbacks=callbacks, view=False).report
-        estimate = _estimate(graph, run, others, years, groups=False)
-        if report.stopped is not Stop.DONE:
-            stopped, reason = report.stopped, report.reason
-            break
-    whole = _estimate(graph, run, others, years, groups=True)
-    if stopped is Stop.SURE_ENOUGH and whole.run["round"] > begun:
-        coverage = "93.5%" if whole.run["facts_per_round"] >= _LARGE_ROUND else "92%"
-        reason = f"A 95% interval that stops its own run contains the share in {coverage} of runs."
-    return replace(whole, stopped=stopped, reason=reason)
+        return estimate()
 
+    def resume(total: int) -> RunReport:
+        return resume_rounds(graph, run, model, rounds=total, models=models, callbacks=callbacks, view=False).report
 
-def next_look(done: int, times_too_wide: float) -> int:
-    """Return the number of rounds after which to check the precision again.
-
-    Args:
-        times_too_wide: width of the interval now, relative to that of the precision.
-    """
-    growth = min(_GROWTH, max(_LEAST_GROWTH, times_too_wide**2))
-    return max(done + 1, math.ceil(done * growth))
-
-
-def _estimate(
-    graph: Graph, run: str, predictors: Sequence[str], year_relation: str | None, *, groups: bool
-) -> GraphRates:
-    rates = estimate_run(graph, run, predictors=predictors, year_relation=year_relation, groups=groups)
-    if rates is None:
-        sampling = get_run(graph, run)["sampling"]
-        why = (
-            "it has too few answers yet"
-            if SAMPLING_RULES[sampling].inclusion_known
-            else f"inclusion probabilities are unknown for sampling={sampling}"
-        )
-        raise KgprobeError(
-            f"Run {run!r} gives no estimate for the whole graph: {why}. Start one that does with"
-            " `kgprobe rounds run PROBE --aim estimate`."
-        )
-    return rates
-
-
-def new_run_name(model: str, probe: str) -> str:
-    """Return a default name of a run: model, probe and time."""
-    now = datetime.now().astimezone()
-    # Two runs begun at the same moment rarely share the millisecond.
-    moment = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03d}"
-    return f"{short_name(model)}-{probe.replace(' ', '-')}-{moment}"
-
-
-def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
-    """Return names of the runs of some models: the given name, followed by the model if there are several."""
-    if name is not None and len(models) == 1:
-        return [name]
-    names: list[str] = []
-    for place, model in enumerate(models, start=1):
-        candidate = new_run_name(model, probe) if name is None else f"{name}.{short_name(model)}"
-        # Two models may have the same short name.
-        names.append(f"{candidate}-{place}" if candidate in names else candidate)
-    return names
-
-
-def _continue_run(
-    graph: Graph,
-    probe: Probe,
-    plan: Plan,
-    kind: ProbeKind,
-    callbacks: Callbacks,
-    year_relation: str | None,
-    view: bool,
-    on_progress: OnProgress,
-    spending: Spending,
-) -> Run:
-    report = continue_run(graph, probe, plan, callbacks, kind=kind, view=view, on_progress=on_progress)
-    properties = get_run(graph, plan.run)
-    keep_declined(run_folder(properties), spending.declined)
-    return Run(plan.run, report, run_folder(properties), kind, properties, year_relation, graph)
+    return estimate_to_precision(estimate, resume, precision, most)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from kgprobe.api.options import Draw
 from kgprobe.base.arguments import optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.options import documented, make_options
@@ -30,7 +29,7 @@ from kgprobe.results.samples import (
     write_sentences,
     write_statements,
 )
-from kgprobe.sampling.drawing import DrawOptions
+from kgprobe.sampling.drawing import Draw, DrawOptions
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import find_facts
 

@@ -98,7 +98,7 @@ def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: st
     """
     kinds = [] if kind is None else [kind]
     entry = newest(kinds) if name is None else find(name, kinds, graph)
-    opened: Opened = entry.kind.opens(entry.folder, graph)
+    opened: Opened = entry.open(graph)
     return opened
 
 

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.options import Asking, Draw
-from kgprobe.api.study_measurements import folders_of, measure_to_the_end, same_facts
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -21,10 +19,32 @@ from kgprobe.models.model import Model, Models, load_model
 from kgprobe.papers.baselines.human_data import find_scored, read_human_scores, read_pairs
 from kgprobe.papers.baselines.measures import open_measures
 from kgprobe.papers.baselines.options import MeasuresOptions
-from kgprobe.papers.studies.agreement import Compared, best_configurations, calibration_study, robustness_study
-from kgprobe.papers.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
-from kgprobe.papers.studies.examples import example_counts_study, prompt_formats, prompting_study
-from kgprobe.papers.studies.noisy_examples import noisy_examples_study
+from kgprobe.papers.studies.agreement import (
+    CalibrationStudy,
+    Compared,
+    RobustnessStudy,
+    best_configurations,
+    calibration_study,
+    robustness_study,
+)
+from kgprobe.papers.studies.distractors import (
+    DistractorCountStudy,
+    ScalingStudy,
+    SentencesStudy,
+    StrategiesStudy,
+    counts_study,
+    sentences_study,
+    sizes_study,
+    strategies_study,
+)
+from kgprobe.papers.studies.examples import (
+    ExamplesStudy,
+    PromptingStudy,
+    example_counts_study,
+    prompt_formats,
+    prompting_study,
+)
+from kgprobe.papers.studies.noisy_examples import NoisyExamplesStudy, noisy_examples_study
 from kgprobe.papers.studies.options import (
     ExampleCountsOptions,
     Measuring,
@@ -34,16 +54,18 @@ from kgprobe.papers.studies.options import (
     TemplatesOptions,
     VerbalizationsOptions,
 )
-from kgprobe.papers.studies.sampling import sampling_study
-from kgprobe.papers.studies.study import Study
-from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, templates_study
-from kgprobe.papers.studies.verbalizations import Annotations, annotations_of, verbalizations_study
+from kgprobe.papers.studies.sampling import SamplingStudy, sampling_study
+from kgprobe.papers.studies.study import folders_of, same_facts
+from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, TemplatesStudy, templates_study
+from kgprobe.papers.studies.verbalizations import Annotations, VerbalizationsStudy, annotations_of, verbalizations_study
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
-from kgprobe.results.measurement import Measurement
+from kgprobe.results.measurement import Measurement, measure_to_the_end
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.running.plan import Asking
 from kgprobe.running.replays import demo_truth, run_truth
+from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import list_existing
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations
@@ -61,7 +83,7 @@ def study_strategies(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> Study:
+) -> StrategiesStudy:
     """Compare strategies by their hardest distractors: mean Min@n for n up to ``distractors``.
 
     >>> result = kgprobe.study_strategies(
@@ -110,7 +132,7 @@ def study_distractor_count(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> Study:
+) -> DistractorCountStudy:
     """Study the number of distractors: means for n up to ``distractors``, and the stability of the ranking of facts.
 
     >>> result = kgprobe.study_distractor_count(graph, "demo", relations=["P36"], limit=6, distractors=3, sentences=1)
@@ -136,7 +158,7 @@ def study_sentences(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> Study:
+) -> SentencesStudy:
     """Study the number of cloze sentences: Min@n and Avg@n over random subsets of each fact's sentences.
 
     >>> result = kgprobe.study_sentences(graph, "demo", relations=["P36"], limit=6, distractors=3)
@@ -161,7 +183,7 @@ def study_scaling(
     open_model: Callable[[str], Model] = load_model,
     callbacks: Callbacks = NO_CALLBACKS,
     **measuring: "Unpack[Measuring]",
-) -> Study:
+) -> ScalingStudy:
     """Study scaling: Avg@n of several models by their numbers of parameters.
 
     >>> pythia = [f"hf:EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m")]
@@ -211,7 +233,7 @@ def study_examples(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: "Unpack[Measuring]",
-) -> Study:
+) -> ExamplesStudy:
     """Study the number of few-shot examples: accuracy by number, and the least that reaches 95% of the maximum's.
 
     >>> result = kgprobe.study_examples(
@@ -256,7 +278,7 @@ def study_prompting(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: "Unpack[Measuring]",
-) -> Study:
+) -> PromptingStudy:
     """Compare prompt formats: few-shot examples with other separators, packed, in sentences; and sentences alone.
 
     >>> result = kgprobe.study_prompting(
@@ -292,7 +314,7 @@ def study_templates(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: "Unpack[Measuring]",
-) -> Study:
+) -> TemplatesStudy:
     """Compare generic templates, made of labels, with hand-written ones on the same facts and distractors.
 
     >>> result = kgprobe.study_templates(graph, "demo", relations=["P36"], limit=4, probes=["distractors"])
@@ -343,7 +365,7 @@ def study_noisy_examples(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
-) -> Study:
+) -> NoisyExamplesStudy:
     """Study noisy few-shot examples: effect of unknown and incorrect ones on the probability of later objects.
 
     >>> result = kgprobe.study_noisy_examples(graph, "demo", relations=["P36"], sequences=1, length=8, replaced=2)
@@ -379,7 +401,7 @@ def study_robustness(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
-) -> Study:
+) -> RobustnessStudy:
     """Study robustness to flawed sentences: Kendall's τ of each measure between flawed and corrected verbalizations.
 
     >>> kgprobe.study_robustness(graph, "demo", "corrections.csv", measures=["probability", "karr"])  # doctest: +SKIP
@@ -427,7 +449,7 @@ def study_calibration(
     models: Models | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
-) -> Study:
+) -> CalibrationStudy:
     """Study calibration: cross-validated Kendall's τ of measures with human scores.
 
     >>> capitals = [("Q142", "Q90"), ("Q183", "Q64"), ("Q17", "Q1490"), ("Q29", "Q2807"), ("Q38", "Q220")]
@@ -459,7 +481,7 @@ def study_calibration(
     return calibration_study(measures.measure(items), scored, measures.model, config, seed=seed).save()
 
 
-def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = None) -> Study:
+def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = None) -> VerbalizationsStudy:
     """Study errors of sentences: rates by kind and category from people's annotations, and the people's agreement.
 
     >>> result = kgprobe.study_verbalizations(["ann.csv", "ben.csv"])  # doctest: +SKIP
@@ -499,7 +521,7 @@ def study_sampling(
     seed: int = 0,
     callbacks: Callbacks = NO_CALLBACKS,
     **options: Any,
-) -> Study:
+) -> SamplingStudy:
     """Compare how much sampling rules learn from the same number of questions, in replays; no model is loaded.
 
     Thompson and uniform sampling, each with and without propagation, sequential sampling, and the rules of the

@@ -64,10 +64,26 @@ class Table:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a data frame, with columns for the ends of intervals."""
-        import pandas as pd
+        return data_frame(list(map(flat_row, self.rows)))
 
-        frame: pd.DataFrame = pd.DataFrame(list(map(flat_row, self.rows)))
-        return frame
+
+def data_frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> "pd.DataFrame":
+    """Return rows in pandas; whole numbers with gaps stay whole numbers (``Int64``).
+
+    >>> data_frame([{"n": 20, "beams": None}, {"n": None, "beams": None}])["n"].tolist()
+    [20, <NA>]
+
+    Args:
+        columns: names of the columns, also without rows; None takes those of the rows.
+    """
+    import pandas as pd
+
+    frame: pd.DataFrame = pd.DataFrame(rows, columns=None if columns is None else list(columns))
+    for name in frame.columns[frame.isna().any()]:
+        values = [row.get(name) for row in rows]
+        if {type(value) for value in values} == {int, type(None)}:
+            frame[name] = pd.array(values, dtype="Int64")
+    return frame
 
 
 def flat_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import click
 import cloup
 
 import kgprobe
-from kgprobe.api.comparable import ANSWERS, COMPARABLE
+from kgprobe.api.comparing import ANSWERS, COMPARABLE
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import make_folder, replacing
 from kgprobe.base.progress import waiting

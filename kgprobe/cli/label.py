@@ -54,14 +54,10 @@ def label(model: str, models: "Models", output: Path | None, graph: str | None, 
     kgprobe label --model demo --ways distractors --limit 500 --fill \\
         --output labels.csv
     """  # noqa: D301
-    from kgprobe.api.labelling import LabelProgress
-
-    with open_graph(graph) as opened, progress_bars() as on_progress:
-        progress = LabelProgress(lambda note: click.echo(note, err=True), on_progress)
-        with measuring(f"Labelling {model}", models) as callbacks:
-            labels = kgprobe.label_facts(
-                opened, model, models=models, callbacks=callbacks, progress=progress, **options
-            )
+    options |= {"models": models, "on_note": lambda note: click.echo(note, err=True)}
+    title = f"Labelling {model}"
+    with open_graph(graph) as opened, progress_bars() as on_progress, measuring(title, models) as callbacks:
+        labels = kgprobe.label_facts(opened, model, callbacks=callbacks, on_progress=on_progress, **options)
     if output is not None:
         with waiting("Writing CSV"):
             labels.write_csv(output)

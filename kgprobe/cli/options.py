@@ -12,7 +12,6 @@ import click
 import cloup
 from click.core import ParameterSource
 
-from kgprobe.api.options import Asking, Draw, ReversingOptions
 from kgprobe.base.arguments import folder_name
 from kgprobe.base.dates import as_of_day, today
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -21,6 +20,8 @@ from kgprobe.cli.help import RareOption
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.results.kind_names import RUN
+from kgprobe.running.plan import Asking
+from kgprobe.sampling.drawing import Draw, ReversingOptions
 
 if TYPE_CHECKING:
     from kgprobe.base.progress import StepProgress
@@ -139,7 +140,7 @@ def graph_of_results(
     results: Sequence[str], graph: str | None, kinds: Sequence[str]
 ) -> "AbstractContextManager[Graph | None]":
     """Return the graph with ``--graph``, or if a result, which is of one of these kinds, is a run."""
-    from kgprobe.api.comparable import kind_of
+    from kgprobe.api.comparing import kind_of
 
     needs_graph = graph is not None or any(kind_of(name, kinds) == RUN for name in results)
     return open_graph(graph) if needs_graph else nullcontext()

@@ -75,15 +75,15 @@ def page(
     kgprobe report --open
     kgprobe report gpt2-capitals llama-capitals --output models.html
     """  # noqa: D301
-    from kgprobe.api.reports import REPORTED, latest_result, open_reported
-    from kgprobe.results.shelf import find, needs_graph, own_graph
+    from kgprobe.api.reports import REPORTED
+    from kgprobe.results.shelf import find, latest_result, needs_graph, own_graph
 
     entries = [find(name, REPORTED) for name in results]
     needed = not results or any(needs_graph(each) and (is_graph_given() or not own_graph(each)) for each in entries)
     with ExitStack() as stack, waiting("Reading the answers"):
         connection = stack.enter_context(open_graph(graph)) if needed else None
         graphs = [stack.enter_context(graph_of(entry, connection)) for entry in entries]
-        opened = [open_reported(entry.folder, graph) for entry, graph in zip(entries, graphs, strict=True)]
+        opened = [entry.open(graph) for entry, graph in zip(entries, graphs, strict=True)]
         if connection is not None and not results:
             opened = [latest_result(connection)]
         result = kgprobe.make_report(opened, seed=seed)
@@ -141,10 +141,10 @@ def assess(results: tuple[str, ...], sheets: tuple[Path, ...], graph: str | None
 @contextmanager
 def _opened(results: tuple[str, ...], graph: str | None) -> "Iterator[list[Stored]]":
     """Open measurements and runs, with the graph if one of them is a run."""
-    from kgprobe.results.shelf import open_answers
+    from kgprobe.results.shelf import find
 
     with graph_of_results(results, graph, (MEASUREMENT, RUN)) as connection, waiting("Reading the answers"):
-        yield [open_answers(name, connection) for name in results]
+        yield [find(name, [MEASUREMENT, RUN], connection).open(connection) for name in results]
 
 
 @report.command("graph")

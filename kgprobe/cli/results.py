@@ -219,7 +219,7 @@ def show(
         table = _rates(names, kind, graph, grouping)
         page = table.page()
         if csv is not None:
-            _write_csv(table.to_frame(), csv)
+            table.write_csv(csv)
         files = [*sorted(table.folder.iterdir()), *([] if csv is None else [csv])]
         render(table, as_json, page, files=files)
         if in_browser:
@@ -234,7 +234,7 @@ def show(
         for each in entries:
             of_result = stack.enter_context(graph_of(each, connection))
             with waiting("Reading results"):
-                opened = each.kind.opens(each.folder, of_result)
+                opened = each.open(of_result)
             if lists_facts:
                 is_known = None if unknown == known else known
                 _list_facts(each, opened, is_known, about, as_json=as_json, csv=csv, full=full)
@@ -260,7 +260,7 @@ def _graph_of(text: str) -> tuple[str | None, str]:
 
 def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: Mapping[str, Any]) -> "RateTable":
     """Return rates by group, or by model and graph."""
-    from kgprobe.results.shelf import find, newest, open_answers
+    from kgprobe.results.shelf import find, newest
 
     kinds = [MEASUREMENT, RUN] if kind is None else [kind]
     pairs = list(map(_graph_of, names)) or [(None, newest(kinds).name)]
@@ -272,7 +272,8 @@ def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: 
             folders = [find(result, kinds).folder for _, result in pairs]
             return kgprobe.rate_table(folders, graphs=[name for name, _ in pairs], shared=grouping["shared"])
     with open_graph(graph) as connection, waiting("Reading the answers"):
-        return kgprobe.group_table(connection, [open_answers(result, connection) for _, result in pairs], **grouping)
+        opened = [find(result, [MEASUREMENT, RUN], connection).open(connection) for _, result in pairs]
+        return kgprobe.group_table(connection, opened, **grouping)
 
 
 @contextmanager
@@ -334,10 +335,7 @@ def _show_one(
     result: Any = JudgeSettings(judge=opened, folder=entry.folder) if isinstance(opened, Judge) else opened
     if csv is not None:
         with waiting("Writing CSV"):
-            if isinstance(result, Labels):
-                result.write_csv(csv)
-            else:
-                _write_csv(result.to_frame(), csv)
+            result.write_csv(csv)
     page: Path | None = None
     if isinstance(result, (Measurement, Run)):
         page = show_answers(result, as_json, full, graph)
@@ -373,7 +371,7 @@ def _list_facts(
     with waiting("Reading the answers"):
         listed = opened.facts(known=is_known, about=about)
         if csv is not None:
-            _write_csv(listed.to_frame(), csv)
+            listed.write_csv(csv)
     if as_json:
         render_rows(listed, as_json)
         return
@@ -385,15 +383,6 @@ def _list_facts(
         click.echo(f"The first {_SHOWN_FACTS} are shown: --full shows all, --csv FILE writes all.")
     if csv is not None:
         click.echo(f"Data: {csv}")
-
-
-def _write_csv(frame: Any, path: Path) -> None:
-    """Write rows as CSV for spreadsheets, replacing a file."""
-    from kgprobe.base.files import replacing
-    from kgprobe.base.sanitize import spreadsheet_cell
-
-    with replacing(path) as unfinished:
-        frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
 
 
 @cloup.command(cls=OneScreenCommand)

@@ -300,7 +300,7 @@ def show(result: "Study", as_json: bool, full: bool) -> None:
     with waiting("Writing the study's page"):
         page = result.page()
     if not as_json:
-        rows, notes = len(result.table), len(result.notes)
+        rows, notes = len(result.tables()[0].rows), len(result.notes)
         more = "" if full else f": {rows:,} rows and {notes:,} notes, with --full."
         click.echo(f"{visible(result.title)}{more}")
     render(result if full or as_json else replace(result, notes=()), as_json, page, full=full, files=[result.data_file])

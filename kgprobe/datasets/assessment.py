@@ -15,13 +15,14 @@ from typing import Annotated
 
 import numpy as np
 
-from kgprobe.base.errors import KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import replacing
 from kgprobe.base.intervals import Share
 from kgprobe.base.sanitize import counted, spreadsheet_cell
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence, names_of
+from kgprobe.results.answers import Stored
 from kgprobe.results.result import Listing, Result
 from kgprobe.stats.proportions import share
 
@@ -202,3 +203,18 @@ def _judged(is_right: bool | None, kind: str, majority: Mapping[str, bool]) -> I
         yield _VERDICTS, agrees
         if UNDERSTOOD in majority:
             yield _BOTH, agrees and majority[UNDERSTOOD]
+
+
+def outcomes_by_name(results: Sequence[Stored]) -> dict[str, list[Outcome]]:
+    """Return the outcomes of results by the names that identify them in a sheet.
+
+    Raises:
+        ArgumentError: two results have one name.
+    """
+    outcomes: dict[str, list[Outcome]] = {}
+    for result in results:
+        name = result.about.name
+        if name in outcomes:
+            raise ArgumentError("results", f"has two results named {name}; make a sheet for each of them.")
+        outcomes[name] = list(result.outcomes)
+    return outcomes

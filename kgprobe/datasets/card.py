@@ -1,7 +1,6 @@
 """The card of a data set (README.md): a description, and a header by which ``datasets`` finds its files."""
 
 import json
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
@@ -12,10 +11,7 @@ from kgprobe.datasets import DatasetOptions
 from kgprobe.datasets.building import RelationCounts
 from kgprobe.datasets.folder import SPLITS
 from kgprobe.datasets.importing import ImportedRows
-
-# Size categories of the Hugging Face Hub, with their upper bounds (exclusive).
-_BOUNDS = (10**3, 10**4, 10**5, 10**6, 10**7)
-_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "n>10M")
+from kgprobe.results.rendering.markdown import plain, size_category
 
 # JSON strings are valid YAML.
 _CARD = """\
@@ -162,17 +158,3 @@ def _split_lines(format_: str) -> Iterator[str]:
     for split in SPLITS:
         yield f"  - split: {split}"
         yield f"    path: data/{split}.{format_}"
-
-
-def size_category(rows: int) -> str:
-    """Return the size category of the Hugging Face hub.
-
-    >>> size_category(999), size_category(1_000)
-    ('n<1K', '1K<n<10K')
-    """
-    return _SIZES[bisect_right(_BOUNDS, rows)]
-
-
-def plain(text: str) -> str:
-    """Escape a text for a cell of a Markdown table."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from kgprobe.base.files import replacing
 from kgprobe.base.sanitize import counted
 from kgprobe.base.version import __version__
-from kgprobe.datasets.card import plain, size_category
 from kgprobe.labelling.table import BASES, FACTS, SCHEMES, LabelTable
 from kgprobe.models.spec_forms import model_name
+from kgprobe.results.rendering.markdown import plain, size_category
 
 CARD = "README.md"
 

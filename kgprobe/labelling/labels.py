@@ -14,10 +14,9 @@ from kgprobe.base.files import home, replacing
 from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.sanitize import counted, spreadsheet_cell
 from kgprobe.base.tables import INTERNAL, Heading, Names, ResultRow
-from kgprobe.labelling.config import read_label_config
 from kgprobe.labelling.prediction import Calibration
 from kgprobe.labelling.statistics import LabelStatistics, WayRate, read_statistics
-from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable, read_label_table
+from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable, read_label_config, read_label_table
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.kinds import Description, texts_in
 from kgprobe.results.result import Listing, Result

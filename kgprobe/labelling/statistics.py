@@ -20,9 +20,8 @@ from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts
-from kgprobe.labelling.config import REMEDY
 from kgprobe.labelling.prediction import Calibration
-from kgprobe.labelling.table import PROFILE, SLICK, STATISTICS
+from kgprobe.labelling.table import PROFILE, REMEDY, SLICK, STATISTICS
 from kgprobe.stats.proportions import mean_share
 
 

@@ -369,42 +369,41 @@ _MEASURES = {
 }
 
 
-def _rows(stored: Stored) -> Sequence[Mapping[str, Any]]:
-    """Return the main table of a study; empty if its file cannot be read."""
-    rows: Sequence[Mapping[str, Any]] = stored.content.get("table", ())
+def _rows(stored: Stored, name: str) -> Sequence[Mapping[str, Any]]:
+    """Return rows of a study; empty if its file cannot be read."""
+    rows: Sequence[Mapping[str, Any]] = stored.content.get(name, ())
     return rows
 
 
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:
-    for row in _rows(stored):
+    for row in _rows(stored, "table"):
         name = _MEASURES.get(row["measure"], row["measure"])
-        for column, ours in (("mean τ", "mean τ"), ("std τ", "deviation")):
+        for column, ours in (("mean τ", "tau"), ("std τ", "deviation")):
             # A measure with too few facts is not ranked.
             if row[ours] is not None:
                 yield OwnNumber(name, column, round(row[ours], 3), stored.source)
 
 
 def _robustness(stored: Stored) -> Iterator[OwnNumber]:
-    for row in _rows(stored):
-        # Its commands also store a calibration, which has no such column.
-        if row.get("τ") is not None:
+    # Its commands also store a calibration.
+    for row in _rows(stored, "table") if stored.content.get("name") == "robustness" else ():
+        if row["tau"] is not None:
             name = _MEASURES.get(row["measure"], row["measure"])
             # Min@n, as in the paper; Avg@n is a row of its own.
             average = row["options"].startswith("Avg")
-            yield OwnNumber(f"{name}, Avg@n" if average else name, "robustness", round(row["τ"], 2), stored.source)
+            yield OwnNumber(f"{name}, Avg@n" if average else name, "robustness", round(row["tau"], 2), stored.source)
 
 
 def _strategies(stored: Stored) -> Iterator[OwnNumber]:
-    rows = _rows(stored)
-    if not rows:
-        return
+    rows = _rows(stored, "data")
+    last = max((row["n"] for row in rows), default=0)
     for strategy in ("approximate-optimal", "random", "temporal-semantic", "semantic"):
-        if strategy in rows[0]:
+        means = {row["n"]: row["mean"] for row in rows if row["strategy"] == strategy}
+        if means:
             name = strategy.replace("approximate-optimal", "approximate optimal").replace("temporal-", "temporal+")
-            lost = 100 * (1 - _value(rows[0][strategy]))
+            lost = 100 * (1 - means[1])
             yield OwnNumber(name, "facts lost to the first distractor", round(lost, 1), stored.source)
-            last = _value(rows[-1][strategy])
-            yield OwnNumber(name, f"Min@n at n = {rows[-1]['n']}", round(last, 3), stored.source)
+            yield OwnNumber(name, f"Min@n at n = {last}", round(means[last], 3), stored.source)
 
 
 def _rates(rate: str) -> _Reader:
@@ -434,14 +433,14 @@ _CATEGORIES = {"with a blunder": "contain blunders"}
 
 
 def _errors(stored: Stored) -> Iterator[OwnNumber]:
-    for row in _rows(stored):
-        yield OwnNumber(row["error"], "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
+    for row in _rows(stored, "data"):
+        yield OwnNumber(row["error"], "proportion", round(100 * row["share"], 1), _annotator(stored, row))
 
 
 def _error_categories(stored: Stored) -> Iterator[OwnNumber]:
-    for row in stored.content.get("tables", {}).get("categories", ()):
+    for row in _rows(stored, "categories"):
         name = _CATEGORIES.get(row["category"], row["category"])
-        yield OwnNumber(name, "proportion", round(100 * _value(row["share"]), 1), _annotator(stored, row))
+        yield OwnNumber(name, "proportion", round(100 * row["share"], 1), _annotator(stored, row))
 
 
 def _annotator(stored: Stored, row: Mapping[str, Any]) -> str:
@@ -524,11 +523,6 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
     ("grapheval", "table-2"): _judged,
 }
-
-
-def _value(cell: Any) -> float:
-    """Return the number of a cell, which may have an interval."""
-    return float(cell["value"] if isinstance(cell, Mapping) else cell)
 
 
 def _difficulty(stored: Stored) -> str:

@@ -6,7 +6,7 @@ them. Sampling rule and learner affect the width of the interval, not its covera
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -22,6 +22,7 @@ from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import INTERNAL, Table, json_value
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate, group_rate, group_rates
 from kgprobe.beliefs.group_rates import Grouping
+from kgprobe.beliefs.register import SAMPLING_RULES
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.graph.rows import column_by
@@ -32,6 +33,7 @@ from kgprobe.running.callbacks import Stop
 from kgprobe.running.frame import Frame, open_frame
 from kgprobe.running.learner import counted_answers
 from kgprobe.running.learning import Learning, open_learning, replay
+from kgprobe.running.rounds import RunReport
 from kgprobe.running.runs import get_run, run_folder
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.years import YearSource
@@ -39,6 +41,12 @@ from kgprobe.stats.proportions import answers_for_width
 
 # Lost facts that a note names.
 _NAMED = 3
+# Growth of the number of rounds between two checks of the precision: each check could stop by chance.
+_GROWTH = 1.5
+_LEAST_GROWTH = 1.1
+# Questions per round from which the interval where a run stops contains the share in at least 93.5% of runs
+# (benchmarks.coverage_of_stops).
+_LARGE_ROUND = 48
 _TITLES = {"type": "type of the subject", "popularity": "popularity of the subject"}
 
 
@@ -244,3 +252,63 @@ def _expected_by(graph: Graph, facts: AskableFacts, run: str) -> NDArray[np.floa
     if not learning.beliefs.model.answers:
         raise KgprobeError(f"Run {run!r} has no answers about these facts and cannot be a predictor.")
     return learning.difficulty()
+
+
+def estimate_whole(
+    graph: Graph, run: str, *, predictors: Sequence[str], year_relation: str | None, groups: bool = True
+) -> GraphRates:
+    """Estimate the whole graph from a run, see :func:`estimate_run`; raise KgprobeError if it gives no estimate."""
+    rates = estimate_run(graph, run, predictors=predictors, year_relation=year_relation, groups=groups)
+    if rates is None:
+        sampling = get_run(graph, run)["sampling"]
+        why = (
+            "it has too few answers yet"
+            if SAMPLING_RULES[sampling].inclusion_known
+            else f"inclusion probabilities are unknown for sampling={sampling}"
+        )
+        raise KgprobeError(
+            f"Run {run!r} gives no estimate for the whole graph: {why}. Start one that does with"
+            " `kgprobe rounds run PROBE --aim estimate`."
+        )
+    return rates
+
+
+def estimate_to_precision(
+    estimate: Callable[..., GraphRates], resume: Callable[[int], RunReport], precision: float, most: float
+) -> GraphRates:
+    """Resume a run until the interval of all facts is narrow enough, or it stops; return the estimate.
+
+    Args:
+        estimate: returns the estimate from the answers so far; :func:`estimate_whole` of the run.
+        resume: resumes the run up to a total number of rounds.
+        precision: half the width of the interval.
+        most: maximum number of rounds.
+    """
+    now = estimate(groups=False)
+    stopped, reason, begun = Stop.SURE_ENOUGH, None, now.run["round"]
+    while now.overall.width > 2 * precision:
+        done = now.run["round"]
+        if done >= most:
+            stopped = Stop.DONE
+            reason = f"The interval is ±{now.overall.width / 2:.3f} after all {done:,} rounds; --rounds allows more."
+            break
+        report = resume(int(min(most, next_look(done, now.overall.width / (2 * precision)))))
+        now = estimate(groups=False)
+        if report.stopped is not Stop.DONE:
+            stopped, reason = report.stopped, report.reason
+            break
+    whole = estimate()
+    if stopped is Stop.SURE_ENOUGH and whole.run["round"] > begun:
+        coverage = "93.5%" if whole.run["facts_per_round"] >= _LARGE_ROUND else "92%"
+        reason = f"A 95% interval that stops its own run contains the share in {coverage} of runs."
+    return replace(whole, stopped=stopped, reason=reason)
+
+
+def next_look(done: int, times_too_wide: float) -> int:
+    """Return the number of rounds after which to check the precision again.
+
+    Args:
+        times_too_wide: width of the interval now, relative to that of the precision.
+    """
+    growth = min(_GROWTH, max(_LEAST_GROWTH, times_too_wide**2))
+    return max(done + 1, math.ceil(done * growth))

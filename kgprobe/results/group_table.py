@@ -6,6 +6,7 @@ docs/methods/findings.md. A finding shows the largest groups of each kind only.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import pandas as pd
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
-from kgprobe.graph.names import relation_names
+from kgprobe.graph.names import entity_ids, relation_ids, relation_names
 from kgprobe.results.about_facts import read_about_facts
 from kgprobe.results.answers import Stored, answers_of
 from kgprobe.results.rate_table import RateTable, rate_cell
@@ -119,6 +120,20 @@ def group_by_object(graph: Graph, facts: pd.DataFrame, relation: str) -> Grouped
         groups[fact] = list(dict.fromkeys([*own, *sorted(objects.get(subject, ()))]))
     label = relation_names(graph, [relation])[relation]
     return Grouped(f"object of {label}", groups, names)
+
+
+def grouping_of(
+    graph: Graph, kind: str, centers: Sequence[str], object_of: str | None
+) -> Callable[[pd.DataFrame], Grouped]:
+    """Return the function that groups facts: by their kind, around centers, or by the objects of a relation."""
+    if centers:
+        ids = entity_ids(graph, centers)
+        labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=ids)}
+        entities = {entity: labels.get(entity) or entity for entity in ids}
+        return partial(group_by_entities, entities=entities)
+    if object_of is not None:
+        return partial(group_by_object, graph, relation=relation_ids(graph, [object_of])[0])
+    return partial(group_by_kind, graph, kind=kind)
 
 
 def tabulate_groups(

@@ -313,3 +313,7 @@ class Found:
 
     def __str__(self) -> str:
         return f"{self.kind.name} {self.name}"
+
+    def open(self, graph: Graph | None = None) -> Any:
+        """Open the result, with its graph if it needs one."""
+        return self.kind.opens(self.folder, graph)

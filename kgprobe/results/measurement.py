@@ -3,7 +3,7 @@
 import shutil
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,25 @@ from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.arguments import several
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import make_folder
-from kgprobe.base.sanitize import spreadsheet_cell
 from kgprobe.base.tables import Table
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.names import relation_ids
+from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.runs import latest_run
+from kgprobe.graph.state import graph_state, last_changes
+from kgprobe.models.model import Model
 from kgprobe.probes.outcome import Verdict
-from kgprobe.probes.register import PROBES, ProbeKind
-from kgprobe.running.callbacks import Stop
+from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
+from kgprobe.results.result import write_frame
+from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.running.learner import COUNTS
-from kgprobe.running.measurement import Progress, read_measurement
+from kgprobe.running.measurement import MEASUREMENT, Progress, check_helpers, check_name, keep_answers, read_measurement
+from kgprobe.running.plan import Asking
 from kgprobe.running.rounds import RunReport, settle_run
 from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.settings import read_declined
+from kgprobe.running.settings import LAST_CHANGES, note_of_dates, read_config, read_declined
+from kgprobe.sampling.drawing import Draw
+from kgprobe.sampling.selection import checked_draw, choose_facts, list_existing
 from kgprobe.sampling.years import year_relation_id
 
 if TYPE_CHECKING:
@@ -170,6 +177,18 @@ class StoredAnswers:
             "tables": {table.key: table.to_dict() for table in self.tables()},
         }
         return content if finding is None else {**content, **finding.to_dict()}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the rows in pandas."""
+        raise NotImplementedError
+
+    def write_csv(self, path: Path) -> None:
+        """Write the rows as CSV for spreadsheets, replacing a file.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        write_frame(self.to_frame(), path)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -320,9 +339,9 @@ class Measurement(StoredAnswers):
             for file in self.folder.iterdir():
                 if file.name != "lock":
                     shutil.copy2(file, target / file.name)
-            self.to_frame().map(spreadsheet_cell).to_csv(target / "answers.csv", index=False)
         except OSError as error:
             raise KgprobeError(f"{target} cannot be written: {error.strerror or error}.") from error
+        self.write_csv(target / "answers.csv")
         return target
 
 
@@ -423,6 +442,58 @@ class Run(StoredAnswers):
         return make_finding(self.graph, about, self.answers, over_graph=rates, year_relation=years)
 
 
+def measure_facts(
+    graph: Graph, model: Model | str, probe: str, draw: Draw, asking: Asking, options: Mapping[str, Any]
+) -> Measurement:
+    """Ask a model about facts of a graph, once each, and keep the answers; see :func:`kgprobe.measure`."""
+    kind = PROBES.get(probe)
+    chosen_options = kind.options_from(options)
+    draw, asking = checked_draw(draw, "measure"), asking.checked()
+    # Validate what needs neither the graph nor a loaded model first.
+    asked = asking.models.open_asked(model)
+    check_helpers(asking.models, asked, options)
+    check_name(asking.name, kind, chosen_options, draw.seed, asked)
+    relations = relation_ids(graph, draw.relations)
+    listed = None if draw.facts is None else list_existing(graph, draw.facts, draw.as_of)
+    asked.refresh()
+    made_probe = kind.make(ProbeContext(graph, asked, asking.models, draw.as_of, relations), chosen_options)
+    chosen = choose_facts(
+        graph, made_probe.relations, as_of=draw.as_of, listed=listed, limit=draw.limit, seed=draw.seed, draw=draw
+    )
+    reversal = reversal_of(graph)
+    settings = {
+        "facts": chosen.identity,
+        "as_of": draw.as_of,
+        "graph": graph_state(graph),
+        LAST_CHANGES: last_changes(graph, draw.as_of),
+        "reversed": reversal is not None,
+        "reversed_of": None if reversal is None else reversal.of,
+    }
+    folder, progress = keep_answers(made_probe, kind, chosen_options, chosen.keys, draw.seed, settings, asked, asking)
+    stored = read_config(folder, MEASUREMENT)
+    notes = [*chosen.notes, *filter(None, [note_of_dates([stored, settings])])]
+    return Measurement(folder, kind, stored, progress, chosen.missing, graph, notes)
+
+
+def measure_to_the_end(
+    graph: Graph, model: Model | str, probe: str, callbacks: Callbacks, title: str = "", **arguments: Any
+) -> Measurement:
+    """Measure to the end, with the arguments of :func:`kgprobe.measure`; raise KgprobeError if it is interrupted."""
+    drawing = {field.name: arguments.pop(field.name) for field in fields(Draw) if field.name in arguments}
+    own = {field.name: arguments.pop(field.name) for field in fields(Asking) if field.name in arguments}
+    asking = Asking(**own, callbacks=callbacks.titled(title))
+    measurement = measure_facts(graph, model, probe, Draw(**drawing), asking, arguments)
+    progress = measurement.progress
+    answered = progress.done - progress.unanswered
+    if not measurement.complete or answered == 0 < progress.facts:
+        of = f" of {title}" if title else ""
+        reason = f" {progress.reason}" if progress.reason else ""
+        raise KgprobeError(
+            f"Stopped after {answered:,} of {progress.facts:,} facts{of}; repeat the call to resume.{reason}"
+        )
+    return measurement
+
+
 def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
     """Open the measurement in a folder.
 
@@ -462,8 +533,14 @@ def open_run(graph: Graph, run: str | None = None, *, year_relation: str | None 
     counts = {name: properties[name] for name in ("asked", "unaskable", "unanswered")}
     stopped = Stop.DONE if done else Stop.ASKED_TO
     report = RunReport(run, None, properties["round"], seconds=0.0, stopped=stopped, **counts)
+    return run_of(graph, run, report, year_relation)
+
+
+def run_of(graph: Graph, name: str, report: RunReport, year_relation: str | None) -> Run:
+    """Return a run of a graph with its progress."""
+    properties = get_run(graph, name)
     kind = PROBES.get(properties["probe"])
-    return Run(run, report, run_folder(properties), kind, properties, year_relation, graph)
+    return Run(name, report, run_folder(properties), kind, properties, year_relation, graph)
 
 
 def _share_right(answers: "Answers") -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, partial
 from itertools import chain, groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
 
@@ -15,6 +16,7 @@ from kgprobe.base.tables import (
     INTERNAL,
     ResultRow,
     Table,
+    data_frame,
     field_columns,
     field_hints,
     flat_fields,
@@ -52,6 +54,8 @@ class Listing:
         show: maximum number of rows; a note gives the total.
         by: function of the result and a row that returns the title of the row's own table; rows with one title follow
             each other.
+        across: attributes of a row that have the heading of a column of its own, and the cell in it; rows with equal
+            other cells are one.
         groups_by, detail, shaded: as of a :class:`~kgprobe.base.tables.Table`.
         optional: leave out columns without a value.
         main: True for the rows of the result itself; by default, those of the first field.
@@ -64,6 +68,7 @@ class Listing:
     where: Callable[[Any], bool] | None = None
     show: int | None = None
     by: Callable[[Any, Any], str] | None = None
+    across: tuple[str, str] | None = None
     groups_by: str | None = None
     detail: bool = False
     shaded: bool = False
@@ -82,12 +87,30 @@ class Listing:
         for title, group in groupby(rows, partial(by, result)):
             own = list(group)
             cells = [row.cells(_Attributes(result)) if isinstance(row, ResultRow) else row for row in own[: self.show]]
+            if self.across is not None:
+                own = cells = _spread(own, cells, attrgetter(*self.across))
             if self.optional:
                 empty = [name for name in cells[0] if all(row[name] is None for row in cells)]
                 cells = [dict(filter(lambda cell: cell[0] not in empty, row.items())) for row in cells]
             notes = [*filter(None, [note]), *more_note(len(own), cells)]
             tables.append(Table(name, title, cells, notes, self.groups_by, self.detail, self.shaded))
         return tables
+
+
+def _spread(
+    rows: Sequence[Any], cells: Sequence[Mapping[str, Any]], own: Callable[[Any], tuple[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the cells of rows as fewer, wider ones: each row has a column of its own, and those with equal cells join.
+
+    Args:
+        own: returns the heading of a row's own column, and the cell in it.
+    """
+    columns = dict.fromkeys(heading for heading, _ in map(own, rows))
+    wide: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row, shared in zip(rows, cells, strict=True):
+        heading, cell = own(row)
+        wide.setdefault(tuple(shared.values()), {**shared, **columns})[heading] = cell
+    return list(wide.values())
 
 
 def _formatted(text: Text, result: "Result") -> str:
@@ -182,22 +205,25 @@ class Result:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows in pandas."""
-        import pandas as pd
-
-        frame: pd.DataFrame = pd.DataFrame(self.rows(), columns=[*self.columns])
-        return frame
+        return data_frame(self.rows(), self.columns)
 
     def frames(self) -> "dict[str, pd.DataFrame]":
         """Return all rows in pandas, by the name of their CSV file without ending."""
-        import pandas as pd
-
         frames: dict[str, pd.DataFrame] = {}
         for each in listed_fields(type(self)):
             columns = None if each.row is None else field_columns(each.row)
-            frames[each.name] = pd.DataFrame(list(map(_flat, self.rows_of(each.name))), columns=columns)
+            frames[each.name] = data_frame(list(map(_flat, self.rows_of(each.name))), columns)
         for name, other in self._nested():
             frames |= {f"{name}_{own}": frame for own, frame in other.frames().items()}
         return frames or {self.file: self.to_frame()}
+
+    def write_csv(self, path: Path) -> None:
+        """Write the rows as CSV for spreadsheets, replacing a file.
+
+        Raises:
+            KgprobeError: it cannot be written.
+        """
+        write_frame(self.to_frame(), path)
 
     def write_files(self, folder: Path) -> None:
         """Write everything as JSON, and the rows as CSV, into a folder, which is made.
@@ -324,8 +350,18 @@ def write_result_files(
     with replacing(folder / f"{file}.json") as unfinished:
         unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(content), indent=1))
     for name, frame in frames.items():
-        with replacing(folder / f"{name}.csv") as unfinished:
-            frame.map(spreadsheet_cell).to_csv(unfinished, index=False)
+        write_frame(frame, folder / f"{name}.csv")
+
+
+def write_frame(frame: "pd.DataFrame", path: Path) -> None:
+    """Write rows as CSV for spreadsheets, replacing a file.
+
+    Raises:
+        KgprobeError: it cannot be written.
+    """
+    with replacing(path) as unfinished:
+        # As objects: whole numbers with gaps would become fractions.
+        frame.astype(object).map(spreadsheet_cell).to_csv(unfinished, index=False)
 
 
 def change_in_words(lost: int, gained: int, facts: int) -> str:

@@ -8,7 +8,7 @@ import difflib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -21,11 +21,13 @@ from kgprobe.answers.store import FILE
 from kgprobe.base.arguments import check_choice
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.files import DEMO, demo_folder, folder_size, home
+from kgprobe.base.progress import print_message
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
-from kgprobe.graph.runs import list_runs
-from kgprobe.graph.state import graph_name
+from kgprobe.graph.runs import list_runs, runs_with_rounds
+from kgprobe.graph.state import graph_name, graph_state, state_uid
 from kgprobe.models.spec_forms import absolute_spec, is_spec, model_name, model_names
+from kgprobe.results.answers import settings_in
 from kgprobe.results.kind_names import COMPARISON, JUDGED_GRAPH, MEASUREMENT, RUN
 from kgprobe.results.kinds import (
     CONFIG,
@@ -40,8 +42,10 @@ from kgprobe.results.kinds import (
     run_name,
 )
 from kgprobe.results.listing import ListedResult, ResultList, size_text
-from kgprobe.results.measurement import Measurement, Run
+from kgprobe.results.measurement import Measurement, Run, open_measurement, open_run
+from kgprobe.running.measurement import graph_of_measurement
 from kgprobe.running.runs import forget_run, run_folder
+from kgprobe.running.settings import digest_of
 
 # Characters of a graph's id.
 _UID = 4
@@ -94,13 +98,10 @@ class Shelf:
         used = [self._entries.get(path) for path in self._used_by(folder)]
         return [part for part in used if part is not None and part.kind.name == MEASUREMENT]
 
-    def users_of(self, folder: Path) -> list[Found]:
-        """Return the results that were made from one."""
-        return [entry for entry in self.entries if folder.resolve() in self._used_by(entry.folder)]
-
-    def user_folders(self, folder: Path) -> set[Path]:
-        """Return the folders of the results that were made from one."""
-        return {entry.folder.resolve() for entry in self.users_of(folder)}
+    def users_of(self, folder: Path, deleted: Collection[Path]) -> list[Found]:
+        """Return the results that were made from one, without deleted ones."""
+        users = [entry for entry in self.entries if folder.resolve() in self._used_by(entry.folder)]
+        return [user for user in users if user.folder.resolve() not in deleted]
 
     def models_of(self, folder: Path) -> list[str]:
         """Return the short names of a result's models, or of those that it was made from."""
@@ -170,9 +171,8 @@ def plan_deletions(entries: Sequence[Found]) -> list[Deletion]:
     shelf, deleted = Shelf(), {entry.folder.resolve() for entry in entries}
     deletions = []
     for entry in entries:
-        parts = [part for part in shelf.parts_of(entry.folder) if deleted.issuperset(shelf.user_folders(part.folder))]
-        users = [user for user in shelf.users_of(entry.folder) if user.folder.resolve() not in deleted]
-        deletions.append(Deletion(entry, parts, users))
+        parts = [part for part in shelf.parts_of(entry.folder) if not shelf.users_of(part.folder, deleted)]
+        deletions.append(Deletion(entry, parts, shelf.users_of(entry.folder, deleted)))
     return deletions
 
 
@@ -329,6 +329,31 @@ def measurements_of(spec: str) -> list[Found]:
     return sorted(times, key=times.__getitem__, reverse=True)
 
 
+def newest_alike(choices: Sequence[Sequence[Path]]) -> list[Path]:
+    """Return a measurement of each choice: the newest that differ in the model alone; else the first of each.
+
+    Those with the same list of facts are preferred.
+
+    Args:
+        choices: folders of measurements, the newest first.
+    """
+    for with_facts in (True, False):
+        by_settings: list[dict[str, Path]] = []
+        for folders in choices:
+            own: dict[str, Path] = {}
+            for folder in folders:
+                config = read_settings(folder)
+                settings = {"probe": config["probe"], **settings_in(config)}
+                own.setdefault(digest_of(settings | {"facts": config["facts"]} if with_facts else settings), folder)
+            by_settings.append(own)
+        alike = []
+        for key in set(by_settings[0]).intersection(*by_settings):
+            alike.append([own[key] for own in by_settings])  # noqa: PERF401 (nested otherwise)
+        if alike:
+            return max(alike, key=lambda folders: min((folder / CONFIG).stat().st_mtime_ns for folder in folders))
+    return [folders[0] for folders in choices]
+
+
 def _is_path(name: str | Path) -> bool:
     """Return True for the path of a folder (``./tuned``), False for the name of a result (``tuned``)."""
     return Path(name).name != str(name) or str(name) == ".."
@@ -368,13 +393,24 @@ def newest(kinds: Sequence[str] = ()) -> Found:
     return Found(KINDS[rows[0].kind], rows[0].name, rows[0].folder)
 
 
-def open_answers(name: str | Path, graph: Graph | None = None) -> Measurement | Run:
-    """Open a measurement or run; see :func:`open`."""
-    entry = find(name, [MEASUREMENT, RUN], graph)
-    opened = entry.kind.opens(entry.folder, graph)
-    if not isinstance(opened, (Measurement, Run)):
-        raise TypeError(entry.kind.name)
-    return opened
+def latest_result(graph: Graph) -> Measurement | Run:
+    """Return the run or measurement of a graph with the latest answer.
+
+    An unreadable folder is reported on stderr and skipped.
+    """
+    uid = state_uid(graph_state(graph))
+    results: list[Measurement | Run] = [open_run(graph, run["id"]) for run in runs_with_rounds(list_runs(graph))[-1:]]
+    for path in sorted((home() / "probes").glob(f"*/{FILE}")):
+        folder = path.parent
+        try:
+            if graph_of_measurement(folder) == uid:
+                results.append(open_measurement(folder, graph))
+        except KgprobeError as error:
+            print_message(f"{folder.name} is skipped: {error}")
+    answered = [result for result in results if (result.folder / FILE).is_file()]
+    if not answered:
+        raise UnknownNameError("This graph has no results yet; `kgprobe probe distractors --model demo` makes one.")
+    return max(answered, key=lambda result: (result.folder / FILE).stat().st_mtime)
 
 
 def needs_graph(entry: Found) -> bool:

@@ -6,7 +6,7 @@ The folder of a measurement contains its settings (``config.json``) and its answ
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,34 @@ import msgspec
 
 from kgprobe.answers.store import OutcomeStore
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.files import make_folder
+from kgprobe.base.files import home, make_folder
+from kgprobe.graph.reversal import asked_by
 from kgprobe.graph.state import state_uid
 from kgprobe.models.api.spending import BudgetSpentError
+from kgprobe.models.model import Model, Models
+from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe, Verdict
+from kgprobe.probes.register import ProbeKind
 from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
-from kgprobe.running.settings import CONFIG, claim, read_config, read_form
+from kgprobe.running.plan import Asking
+from kgprobe.running.settings import (
+    CONFIG,
+    claim,
+    digest_of,
+    keep_declined,
+    read_config,
+    read_form,
+    require_identical,
+    versions,
+)
 from kgprobe.sampling.keys import Keys
 
 # Name of such a folder in messages.
 MEASUREMENT = "measurement"
 # Reference date of a data set, whose facts have none.
 NO_DATE = 0
+# Options that name models.
+_HELPERS = ("writer", "grader")
 
 
 class _Described(msgspec.Struct):
@@ -78,6 +94,67 @@ def graph_of_measurement(folder: Path) -> str | None:
         return state_uid(state)
     except msgspec.DecodeError as error:
         raise KgprobeError(f"{folder / CONFIG} is damaged: the state of the graph is unreadable ({error}).") from error
+
+
+def check_helpers(models: Models, asked: Model, options: Mapping[str, Any]) -> None:
+    """Open the models that options name, to report a wrong spec or a missing folder; none is loaded."""
+    for role in _HELPERS:
+        if options.get(role) is not None:
+            models.open(options[role])
+    models.check_batch_api(asked)
+
+
+def check_name(name: str | None, kind: ProbeKind, options: Any, seed: int, model: Model) -> None:
+    """Raise KgprobeError if a name belongs to a measurement of another model, probe, seed or other options."""
+    folder = home() / "probes" / (name or "")
+    if name is not None and (folder / CONFIG).exists():
+        stored = read_config(folder, MEASUREMENT)
+        known = {"probe": kind.name, "options": asdict(options), "seed": seed, "described": {"model": model.name}}
+        described = stored.get("described")
+        asked = str(described.get("model")) if isinstance(described, Mapping) else None
+        own_part = {**{key: stored.get(key) for key in known}, "described": {"model": asked}}
+        require_identical(folder, own_part, known, MEASUREMENT)
+
+
+def keep_answers(
+    probe: Probe,
+    kind: ProbeKind,
+    options: Any,
+    keys: Keys,
+    seed: int,
+    settings: Mapping[str, Any],
+    model: Model,
+    asking: Asking,
+) -> tuple[Path, Progress]:
+    """Ask each fact once, and store the answers with all settings on which they depend; see :func:`ask_each`.
+
+    Args:
+        probe: the probe, made of its kind and options.
+        settings: the other settings: facts, date and graph.
+        asking: name of the folder, batch size, open models and callbacks.
+
+    Returns:
+        The folder and the progress.
+    """
+    config = {
+        "probe": kind.name,
+        "options": asdict(options),
+        "described": probe.describe(),
+        "relations": list(probe.relations),
+        "seed": seed,
+        "versions": versions(),
+        **settings,
+    }
+    name = asking.name
+    if name is None:
+        # Model, probe and a digest of the settings.
+        probe_slug = asked_by(kind.name, config["reversed"]).replace(" ", "-")
+        name = f"{short_name(model.name)}-{probe_slug}-{digest_of(config)}"
+    folder = home() / "probes" / name
+    batch = asking.batch_size or asking.models.asked_together(model) or kind.batch_size
+    progress = ask_each(probe, keys, seed, folder, config, batch=batch, callbacks=asking.callbacks)
+    keep_declined(folder, asking.models.spending.declined)
+    return folder, progress
 
 
 def ask_each(

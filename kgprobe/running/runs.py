@@ -26,6 +26,7 @@ from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.reversal import reversal_of
 from kgprobe.graph.runs import find_run
 from kgprobe.graph.state import graph_state, last_changes
+from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.frame import write_frame
 from kgprobe.running.plan import Plan, RoundsOptions
@@ -132,6 +133,26 @@ def at_start(graph: Graph, run: Row) -> tuple[Graph, list[str]]:
         raise KgprobeError(f"{path}, the templates at the start of the run, does not exist. {_NO_SENTENCES}") from error
     both = [_templates_of(rows, run["relations"]) for rows in (stored, _relations_of(graph))]
     return graph.with_rows("sample/relations", stored), differences(*both)
+
+
+def new_run_name(model: str, probe: str) -> str:
+    """Return a default name of a run: model, probe and time."""
+    now = datetime.now().astimezone()
+    # Two runs begun at the same moment rarely share the millisecond.
+    moment = f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03d}"
+    return f"{short_name(model)}-{probe.replace(' ', '-')}-{moment}"
+
+
+def run_names(name: str | None, models: Sequence[str], probe: str) -> list[str]:
+    """Return names of the runs of some models: the given name, followed by the model if there are several."""
+    if name is not None and len(models) == 1:
+        return [name]
+    names: list[str] = []
+    for place, model in enumerate(models, start=1):
+        candidate = new_run_name(model, probe) if name is None else f"{name}.{short_name(model)}"
+        # Two models may have the same short name.
+        names.append(f"{candidate}-{place}" if candidate in names else candidate)
+    return names
 
 
 def check_new_run(graph: Graph, run: str) -> None:

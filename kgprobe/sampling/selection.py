@@ -14,7 +14,7 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TextIO, TypeAlias, cast
@@ -23,12 +23,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.base.arguments import optional_number, several, whole_number
+from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.options import make_options
 from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
 from kgprobe.sampling.distractors import facts_with_former
-from kgprobe.sampling.drawing import UNIFORM, DrawOptions
+from kgprobe.sampling.drawing import UNIFORM, Draw, DrawOptions
 from kgprobe.sampling.facts import askable_facts, existing_facts
 from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, key_rows, seeded_number
 from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
@@ -290,6 +293,23 @@ def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
     if isinstance(facts, io.TextIOBase):
         return read_facts(graph, cast("TextIO", facts), str(getattr(facts, "name", "the list")), as_of)
     return Selection(list(dict.fromkeys(keys_of(graph, facts, as_of))), ())
+
+
+def checked_draw(draw: Draw, whose: str) -> Draw:
+    """Return the options of a draw, checked: ``as_of`` as ``yyyymmdd``, relations by id or name.
+
+    Args:
+        whose: noun for the call in messages.
+    """
+    given = {field.name: getattr(draw, field.name) for field in fields(DrawOptions)}
+    return replace(
+        draw,
+        **asdict(make_options(DrawOptions, given, whose)),
+        seed=whole_number("seed", draw.seed, 0),
+        limit=optional_number("limit", draw.limit),
+        relations=several("relations", draw.relations),
+        as_of=as_of_day(draw.as_of),
+    )
 
 
 def list_existing(graph: Graph, facts: "Listed", as_of: int) -> Selection:

@@ -9,12 +9,12 @@ import pytest
 
 import kgprobe
 from kgprobe.answers.store import FILE
-from kgprobe.api.reports import latest_result
 from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import NAMES
 from kgprobe.results.answers import RESULTS
+from kgprobe.results.shelf import latest_result
 from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.columns.graph_columns import kept_columns, kept_said, open_columns, said_of
 from kgprobe.sampling.semantic import open_features

@@ -54,15 +54,15 @@ def test_accuracy_by_number_of_examples_is_the_mean_over_draws(example_graph: Gr
         > 1
     )
     for row in result.table:
-        n = row["examples"]
+        n = row.examples
         by_draw = [
             np.mean([item.is_right for item in found[f"{n} examples, draw {draw}"].values()]) for draw in range(3)
         ]
-        assert row["accuracy"] == pytest.approx(np.mean(by_draw))
-        assert row["sd over draws"] == pytest.approx(np.std(by_draw, ddof=1))
+        assert row.accuracy.value == pytest.approx(np.mean(by_draw))
+        assert row.deviation == pytest.approx(np.std(by_draw, ddof=1))
         sure = [item.probability for draw in range(3) for item in found[f"{n} examples, draw {draw}"].values()]
-        assert row["confidence"] == pytest.approx(np.mean(sure))
-        assert row["low"] <= row["accuracy"] <= row["high"]
+        assert row.confidence == pytest.approx(np.mean(sure))
+        assert row.accuracy.low <= row.accuracy.value <= row.accuracy.high
     frame = result.to_frame()
     means = frame.groupby("examples")["accuracy"].mean()
     enough = int(means[means >= 0.95 * means[3]].index.min())
@@ -95,20 +95,20 @@ def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Mo
     right = {way: np.array([item.is_right for item in subset.values()]) for way, subset in found.items()}
     ps = {}
     for row in result.table:
-        way = row["way"]
-        assert row["accuracy"].value == right[way].mean()
+        way = row.way
+        assert row.accuracy.value == right[way].mean()
         if way != "examples":
             lost = int((right["examples"] & ~right[way]).sum())
             gained = int((right[way] & ~right["examples"]).sum())
-            assert (row["lost"], row["gained"]) == (lost, gained)
-            assert row["gain"] == pytest.approx((gained - lost) / len(right[way]))
-            assert row["low"] <= row["gain"] <= row["high"]
+            assert (row.lost, row.gained) == (lost, gained)
+            assert row.gain.value == pytest.approx((gained - lost) / len(right[way]))
+            assert row.gain.low <= row.gain.value <= row.gain.high
             ps[way] = float(mcnemar(lost, gained))
     # Benjamini-Hochberg, by its definition.
     for row in result.table[1:]:
         ordered = sorted(ps.values())
-        steps = [p * len(ps) / (place + 1) for place, p in enumerate(ordered) if p >= ps[row["way"]]]
-        assert row["p"] == pytest.approx(min(1, *steps))
+        steps = [p * len(ps) / (place + 1) for place, p in enumerate(ordered) if p >= ps[row.way]]
+        assert row.p == pytest.approx(min(1, *steps))
     verdict = r"(?:^|against it |\), )(.+?) (\d+%) \["
     assert_study_agrees(result, ("Way", "Accuracy"), verdict=verdict)
 
@@ -177,10 +177,10 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
                         [p - whole[sequence, at] for at, p in zip(after["position"], after["probability"], strict=True)]
                     )
                 )
-            (row,) = [row for row in result.table if row["replaced"] == f"{content}, {arrangement}"]
-            assert row["change"] == pytest.approx(np.mean(effects))
-            assert row["low"] < row["change"] < row["high"]
-            assert f" by {row['change']:+.3f} [" in result.verdict
+            (row,) = [row for row in result.table if row.replaced == f"{content}, {arrangement}"]
+            assert row.change.value == pytest.approx(np.mean(effects))
+            assert row.change.low < row.change.value < row.change.high
+            assert f" by {row.change.value:+.3f} [" in result.verdict
         assert places["unknown"] == places["incorrect"]
     assert result.page().exists()
     again = kgprobe.study_noisy_examples(example_graph, tiny, relations=["P36", "P37"], **options)

@@ -17,9 +17,8 @@ def write_json(folder: Path, name: str, content: dict[str, Any]) -> None:
     (folder / name).write_text(json.dumps(content))
 
 
-def write_study(home: Path, name: str, table: list[dict[str, Any]], **tables: list[dict[str, Any]]) -> None:
-    content = {"name": name, "title": f"{name} · demo", "verdict": "It agrees.", "notes": [], "table": table}
-    content["tables"] = tables
+def write_study(home: Path, name: str, **rows: list[dict[str, Any]]) -> None:
+    content = {"name": name, "title": f"{name} · demo", "verdict": "It agrees.", "notes": [], **rows}
     write_json(home / "studies" / f"{name}-0123abcd", "study.json", content)
 
 
@@ -89,9 +88,9 @@ def test_figure_without_numbers_has_its_trend() -> None:
 
 
 def test_stored_study_is_next_to_the_published_numbers(home: Path) -> None:
-    row = {"measure": "distractors:approximate-optimal", "mean τ": 0.12345, "deviation": 0.1}
-    write_study(home, "calibration", [row, {"measure": "mine", "mean τ": 0.5, "deviation": 0.0}])
-    write_study(home, "robustness", [{"measure": "rouge-l", "options": "", "τ": 0.4321}])
+    row = {"measure": "distractors:approximate-optimal", "tau": 0.12345, "deviation": 0.1}
+    write_study(home, "calibration", table=[row, {"measure": "mine", "tau": 0.5, "deviation": 0.0}])
+    write_study(home, "robustness", table=[{"measure": "rouge-l", "options": "", "tau": 0.4321}])
     table = kgprobe.paper("distractors", "table-3")
     shown, results = table.tables()
     rows = {row[""]: row for row in shown.rows}
@@ -156,7 +155,7 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
 def test_annotated_errors_are_at_their_kinds_and_categories(home: Path) -> None:
     kinds = [{"annotator": "ann", "error": "sub_deter", "share": 0.25}]
     categories = [{"annotator": "ann", "category": "with a blunder", "share": 0.125}]
-    write_study(home, "verbalizations", kinds, categories=categories)
+    write_study(home, "verbalizations", data=kinds, categories=categories)
     (kind,) = kgprobe.paper("distractors", "table-5").own
     assert (kind.row, kind.column, kind.value) == ("sub_deter", "proportion", 25.0)
     (category,) = kgprobe.paper("distractors", "table-6").own
@@ -189,7 +188,7 @@ def test_judged_graph_has_the_three_metrics(home: Path) -> None:
 
 
 def test_study_without_a_value_or_a_table_has_fewer_numbers(home: Path) -> None:
-    write_study(home, "calibration", [{"measure": "rouge-l", "mean τ": None, "deviation": None}])
+    write_study(home, "calibration", table=[{"measure": "rouge-l", "tau": None, "deviation": None}])
     assert kgprobe.paper("distractors", "table-3").own == []
     for name, table in (("strategies", "figure-1"), ("robustness", "table-4"), ("verbalizations", "table-6")):
         write_json(home / "studies" / f"{name}-0123abcd", "study.json", {"name": name, "title": name, "verdict": ""})

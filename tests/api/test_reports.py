@@ -13,7 +13,6 @@ import torch
 from scipy import stats
 
 import kgprobe
-from kgprobe.api.reports import latest_result
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
@@ -23,6 +22,7 @@ from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.report import Report
+from kgprobe.results.shelf import latest_result
 from tests.chromium import chromium, looking_at
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.models.tiny import byte_level, random_model

@@ -19,7 +19,6 @@ from kgprobe.labelling.labels import Labels
 from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
-from kgprobe.papers.studies.study import Study
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.kinds import KINDS
 from kgprobe.results.measurement import Measurement, Run
@@ -31,6 +30,7 @@ from tests.graph.servers.shared import environment_of
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.judge.test_files import judge
 from tests.labelling.test_table import CONFIG, FRANCE
+from tests.papers.studies.made import MadeStudy
 from tests.stored import store_measurement
 
 FACTS = {f"f{n:03}": n % 2 == 0 for n in range(40)}
@@ -167,7 +167,7 @@ def make_comparison(world: World) -> str:
 
 def make_study(world: World) -> str:
     assert world.home
-    study = Study(name="made", title="A study", verdict="It is so.", table=[{"x": 1}], data=[{"x": 1}, {"x": 2}]).save()
+    study = MadeStudy(title="A study", verdict="It is so.", data=[{"x": 1}, {"x": 2}]).save()
     study.page()
     return study.folder.name
 

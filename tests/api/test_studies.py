@@ -64,14 +64,14 @@ def test_strategies_are_compared_and_kept(example_graph: Graph, tiny: Model, hom
     ]
     frame = result.to_frame()
     assert frame[["strategy", "n"]].values.tolist() == [[name, n] for name in names[:2] for n in (1, 2, 3)]
-    assert result.data_file.read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
+    assert result.data_file.read_text().startswith("strategy,n,mean,mean_low,mean_high,former\nrandom,1,")
     assert result.folder.parent == home / "studies"
     assert result.folder.name.startswith("strategies-")
     page = result.page()
     assert (page.parent, page.read_text().count('<script src="../plotly-')) == (result.folder, 1)
     assert len(list((home / "studies").glob("plotly-*"))) == 1
     assert (result.title, result.summary()) == ("Mean Min@n by strategy · tiny · 6 facts", result.verdict)
-    assert [set(row) for row in result.table] == [{"n", "random", "temporal-semantic"}] * 3
+    assert [set(row) for row in result.tables()[0].rows] == [{"n", "random", "temporal-semantic"}] * 3
     # Nothing is asked again, and the same study has the same folder.
     again = studied()
     assert [start.done for start in starts[2:]] == [6, 6]
@@ -148,7 +148,7 @@ def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, 
     result = kgprobe.study_robustness(
         example_graph, tiny, table, grader="tiny", callbacks=listening(starts), **AS_OF, **SMALL
     )
-    rows = {row["measure"]: row for row in result.table}
+    rows = {row.measure: row for row in result.table}
     assert rows.keys() == {
         "distractors:random",
         "probability",
@@ -158,13 +158,13 @@ def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, 
         "karr",
     }
     assert {start.title for start in starts} == rows.keys()
-    assert all(row["pairs"] + row["left out"] == 3 for row in rows.values())
+    assert all(row.pairs + row.left_out == 3 for row in rows.values())
     # Each sentence has its subject in it, so another can take its place.
-    assert rows["karr"]["pairs"] == 3
+    assert rows["karr"].pairs == 3
     notes = "\n".join(result.notes)
     # Italy's first sentence has no errors: it is its own correction.
-    assert {row["sentences"] - row["pairs"] for row in rows.values() if row["pairs"] == 3} == {1}
-    assert rows["probability"]["τ of all sentences"] >= rows["probability"]["τ"]
+    assert {row.sentences - row.pairs for row in rows.values() if row.pairs == 3} == {1}
+    assert rows["probability"].tau_of_all >= rows["probability"].tau.value
     assert "1: the graph has no such fact" in notes
     table.write_text("\n".join(TABLE.splitlines()[::5]))
     with pytest.raises(kgprobe.KgprobeError, match="None of the 1 pairs"):
@@ -180,23 +180,23 @@ def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph
     few = {"measures": ["distractors:random", "rouge-l"], "distractors": 10, "beams": [1, 3], **AS_OF}
     calibrated = kgprobe.study_calibration(example_graph, tiny, SCORES, **few)
     stored = json.loads((calibrated.folder / "study.json").read_text())
-    best = stored["tables"]["configurations"]
+    best = stored["configurations"]
     assert [(row["measure"], row["fold"]) for row in best] == [
         (name, fold) for name in dict.fromkeys(row["measure"] for row in best) for fold in (1, 2, 3)
     ]
     given = {"calibration": calibrated.folder, **few}
     result = kgprobe.study_robustness(example_graph, tiny, table, **given | {"measures": [*few["measures"], "karr"]})
-    rows = {row["measure"]: row for row in result.table}
+    rows = {row.measure: row for row in result.table}
     assert rows.keys() == set(few["measures"])
     assert "Not in the calibration, and not shown: karr." in result.notes[0]
-    by_options = {(row["measure"], row["options"]): row["τ"] for row in result.data}
+    by_options = {(row.measure, row.options): row.tau for row in result.data}
     for name, row in rows.items():
         taus = []
         for own in (each for each in best if each["measure"] == name):
             options = [f"{key} = {own[key]}" for key in ("aggregation", "n", "beams") if own[key] is not None]
             taus.append(by_options[name, ", ".join(options)])
-        known = [tau for tau in taus if tau is not None]
-        assert row["τ"] == (pytest.approx(np.mean(known)) if known else None)
+        known = [tau.value for tau in taus if tau is not None]
+        assert (row.tau and row.tau.value) == (pytest.approx(np.mean(known)) if known else None)
     with pytest.raises(kgprobe.ArgumentError, match=r"`calibration` has .*which is not computed here"):
         kgprobe.study_robustness(example_graph, tiny, table, **given | {"beams": [7], "distractors": 3})
     with pytest.raises(kgprobe.ArgumentError, match="`calibration` cannot be read"):
@@ -260,12 +260,12 @@ def test_measures_of_facts_can_be_stopped(example_graph: Graph, tiny: Model) -> 
 
 def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     result = kgprobe.study_calibration(example_graph, tiny, SCORES, **AS_OF, **SMALL)
-    rows = {row["measure"]: row for row in result.table}
+    rows = {row.measure: row for row in result.table}
     # The small model's tokenizer has hardly a name that is one token.
     assert rows.keys() == {"distractors:random", "probability", "rouge-l", "karr"}
     assert "precision@n is left out" in " ".join(result.notes)
-    assert rows["probability"]["facts"] == 6
-    best = [row for row in result.to_dict()["tables"]["configurations"] if row["measure"] == "distractors:random"]
+    assert rows["probability"].facts == 6
+    best = [row for row in result.configurations if row["measure"] == "distractors:random"]
     assert [(row["fold"], row["aggregation"] in ("min", "avg"), 1 <= row["n"] <= 5) for row in best] == [
         (fold, True, True) for fold in (1, 2, 3)
     ]
@@ -378,7 +378,7 @@ def test_files_of_a_study_have_no_number_that_json_has_not(example_graph: Graph,
     # One distractor puts all facts of a side into one class: τ is undefined there.
     result = kgprobe.study_distractor_count(example_graph, tiny, **FEW | {"distractors": 1})
     json.loads((result.folder / "study.json").read_text(), parse_constant=lambda name: pytest.fail(name))
-    assert np.isfinite(result.to_frame()["Min@n"]).all()
+    assert np.isfinite(result.to_frame()["min_at_n"]).all()
 
 
 def test_sampled_sentences_are_annotated_and_corrected(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
@@ -402,6 +402,6 @@ def test_sampled_sentences_are_annotated_and_corrected(example_graph: Graph, tin
         writer.writeheader()
         writer.writerows(table)
     result = kgprobe.study_verbalizations([path])
-    assert next(row["count"] for row in result.table if row["error"] == "better_verb") == 1
+    assert next(row.count for row in result.data if row.error == "better_verb") == 1
     robust = kgprobe.study_robustness(example_graph, tiny, path, measures=["probability"], as_of=20251231)
-    assert [(row["pairs"], row["sentences"]) for row in robust.table] == [(1, 6)]
+    assert [(row.pairs, row.sentences) for row in robust.table] == [(1, 6)]

@@ -49,18 +49,18 @@ def test_templates_are_compared_on_equal_facts(example_graph: Graph, tiny: Model
         for fact, outcome in stored[f"questions, {origin}"].items():
             assert isinstance(outcome.evidence, QuestionEvidence)
             values.setdefault(way, {})[fact] = float(outcome.verdict is Verdict.RIGHT)
-    assert [row["templates"] for row in result.table] == list(values)
+    assert [row.templates for row in result.table] == list(values)
     for row in result.table:
-        of_way = values[row["templates"]]
+        of_way = values[row.templates]
         facts = sorted(of_way)
-        first = values["hand-written sentence 1" if row["kind"] == "cloze sentences" else "hand question"]
+        first = values["hand-written sentence 1" if row.kind == "cloze sentences" else "hand question"]
         known, known_first = (np.array([each[fact] == 1 for fact in facts]) for each in (of_way, first))
-        assert row["known"].value == known.mean()
-        assert row["mean value"] == pytest.approx(np.mean(list(of_way.values())))
+        assert row.known.value == known.mean()
+        assert row.value == pytest.approx(np.mean(list(of_way.values())))
         if of_way is not first:
-            assert (row["lost"], row["gained"]) == ((known_first & ~known).sum(), (known & ~known_first).sum())
+            assert (row.lost, row.gained) == ((known_first & ~known).sum(), (known & ~known_first).sum())
             tau = stats.kendalltau([first[fact] for fact in facts], [of_way[fact] for fact in facts]).statistic
-            assert row["τ"] == (pytest.approx(tau) if np.isfinite(tau) else None)
+            assert row.tau == (pytest.approx(tau) if np.isfinite(tau) else None)
     frame = result.to_frame()
     assert {way: dict(zip(part["fact"], part["value"], strict=True)) for way, part in frame.groupby("templates")} == (
         values
@@ -107,4 +107,4 @@ def test_questions_of_different_kinds_are_not_compared(graph: Graph, tiny: Model
             unanswered |= set() if outcome.verdict.counts else {outcome.fact.fact}
     different = {fact for fact, questions in kinds.items() if len(questions) > 1}
     assert 0 < len(different) < 8
-    assert {row["fact"] for row in result.data} == set(kinds) - different - unanswered
+    assert {row.fact for row in result.data} == set(kinds) - different - unanswered

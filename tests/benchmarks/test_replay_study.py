@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from benchmarks.replay.metrics import ReplayMetrics, replay_all
-from benchmarks.replay.study import Band, Replays, replay_study
+from benchmarks.replay.study import Band, Replays, ReplayStudy, replay_study
 from benchmarks.replay.synthetic import Synthetic, likeness, synthetic
-from kgprobe.papers.studies.study import DATA, WHOLE, Study
+from kgprobe.papers.studies.study import DATA, WHOLE
 from kgprobe.running.replays import LEARNED_STRATEGIES, SAMPLING_STRATEGIES
 
 NAMES = [strategy.name for strategy in SAMPLING_STRATEGIES]
@@ -26,7 +26,7 @@ def standing(requests: int, **values: float) -> ReplayMetrics:
     return ReplayMetrics(requests, **{name: values.get(name, 0.5) for name in names})
 
 
-def study_of(replays: dict[str, list[list[ReplayMetrics]]], shown: list[int]) -> Study:
+def study_of(replays: dict[str, list[list[ReplayMetrics]]], shown: list[int]) -> ReplayStudy:
     return replay_study(Replays.of(replays, shown), REFERENCES, "made-up facts", {"seed": 1}, hardest=20)
 
 
@@ -35,7 +35,7 @@ def real_replays() -> dict[str, list[list[ReplayMetrics]]]:
     return replay_all(REFERENCES, 1, checkpoints=[1, 2, 5, 10, 19], batch=16, hardest=20)
 
 
-def note(study: Study, beginning: str) -> str:
+def note(study: ReplayStudy, beginning: str) -> str:
     return next(each for each in study.notes if each.startswith(beginning))
 
 

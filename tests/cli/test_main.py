@@ -8,8 +8,9 @@ import click
 import pytest
 
 from kgprobe.graph.endpoint import Endpoint
+from tests.cli.inprocess import succeed
 from tests.cli.test_help import ALL
-from tests.graph.servers.servers import clean_environment, kgprobe
+from tests.graph.servers.servers import clean_environment
 from tests.graph.servers.shared import environment_of
 
 HEAVY = ("torch", "transformers", "neo4j", "pandas", "scipy", "sklearn", "networkx", "openai", "rich", "numpy")
@@ -92,7 +93,7 @@ def test_failure_stays_one_without_a_reader() -> None:
 
 
 def test_help_all_of_a_run_is_in_groups() -> None:
-    text = kgprobe("rounds", "run", "distractors", "--help-all").stdout
+    text = succeed("rounds", "run", "distractors", "--help-all").stdout
     titles = ["Rounds:", "Options of distractors:", "Options:", "Models on this machine:", "Models behind an API:"]
     places = [text.index(f"\n{title}\n") for title in titles]
     sections = {"--facts-per-round ": 0, "--former ": 1, "--name ": 2, "--dtype ": 3, "--timeout ": 4}

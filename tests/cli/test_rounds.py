@@ -84,20 +84,8 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_the_round_and_says_how_to_go_on(home: dict[str, str], model: str) -> None:
-    command = [
-        "rounds",
-        "run",
-        "distractors",
-        "--model",
-        model,
-        "--rounds",
-        "400",
-        "--facts-per-round",
-        "4",
-        "--name",
-        "long",
-        "--json",
-    ]
+    size = ["--rounds", "400", "--facts-per-round", "4"]
+    command = ["rounds", "run", "distractors", "--model", model, *size, "--name", "long", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", *command],
         stdout=subprocess.PIPE,

@@ -8,7 +8,7 @@ import click
 import pytest
 
 import kgprobe as library
-from kgprobe.api.options import ApiLimits, Draw
+from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import options_of
 from kgprobe.cli.study import study
 from kgprobe.papers.baselines.human_data import read_human_scores
@@ -23,6 +23,7 @@ from kgprobe.papers.studies.options import (
     TemplatesOptions,
 )
 from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.sampling.drawing import Draw
 from kgprobe.verbalize.corrections import pair_up, read_verbalizations
 from tests.cli.inprocess import printed
 from tests.cli.inprocess import run as kgprobe
@@ -78,9 +79,11 @@ def _names(command: click.Command) -> set[str]:
 def test_study_is_json_or_a_table_and_goes_on(home: dict[str, str], model: str) -> None:
     command = ["study", "strategies", "--model", model, "--strategy", "random", "--strategy", "temporal-semantic"]
     found = printed(*command, *COMMON, **home)
-    assert [set(row) for row in found["table"]] == [{"n", "random", "temporal-semantic"}] * 3
+    assert [(row["strategy"], row["n"]) for row in found["data"]] == [
+        (name, n) for name in ("random", "temporal-semantic") for n in (1, 2, 3)
+    ]
     (data,) = found["files"]
-    assert Path(data).read_text().startswith("strategy,n,mean,low,high,former\nrandom,1,")
+    assert Path(data).read_text().startswith("strategy,n,mean,mean_low,mean_high,former\nrandom,1,")
     assert "Plotly" in Path(found["page"]).read_text()
     assert found["verdict"].startswith("The hardest distractors are those of ")
     short = kgprobe(*command, *COMMON[:-1], **home)

@@ -131,7 +131,7 @@ def test_load_killed_between_batches_resumes_after_first(graph: Graph, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["arcadedb", pytest.param("neo4j", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ["arcadedb", "neo4j"])
 def test_load_with_killed_server_ends_as_undisturbed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:

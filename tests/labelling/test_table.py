@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.labelling.config import LABEL_TABLE
 from kgprobe.labelling.labels import read_labels_of
 from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import (
     FACTS,
+    LABEL_TABLE,
     STATISTICS,
     LabelledFact,
     check_classes,

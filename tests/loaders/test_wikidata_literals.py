@@ -1,5 +1,6 @@
 """Dates and quantities of Wikidata's JSON as literals, against an independent reading of the same values."""
 
+import calendar
 import random
 from decimal import Decimal
 from pathlib import Path
@@ -15,20 +16,6 @@ from kgprobe.loaders.wikidata_time import JULIAN
 from tests.loaders.entities import Json, dump, entity, item, snak, statement, time
 
 ITEM = "http://www.wikidata.org/entity/"
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
 UNITS = {"1": "", f"{ITEM}Q712226": "square kilometres", f"{ITEM}Q11573": "metres", f"{ITEM}Q3710": "feet"}
 
 
@@ -62,7 +49,7 @@ def label_of(value: Json) -> str:
     inner = value["value"]
     if value["type"] == "time":
         sign, (year, month, day) = inner["time"][0], map(int, inner["time"][1:].split("T")[0].split("-"))
-        parts = [str(day), MONTHS[month - 1], str(year)][11 - inner["precision"] :]
+        parts = [str(day), calendar.month_name[month], str(year)][11 - inner["precision"] :]
         return " ".join(parts) + (" BC" if sign == "-" else "")
     number = Decimal(inner["amount"])
     text = f"{number:f}"

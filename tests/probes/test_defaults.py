@@ -10,7 +10,7 @@ import click
 import pytest
 
 import kgprobe
-from kgprobe.api import measuring, rounds, studies, study_measurements
+from kgprobe.api import rounds, studies
 from kgprobe.base.options import options_of
 from kgprobe.cli.main import kgprobe as commands
 from kgprobe.judge import JudgedGraphOptions
@@ -22,6 +22,7 @@ from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.questions import QuestionOptions
 from kgprobe.probes.register import PROBES, ProbeKind
 from kgprobe.probes.statements import NegativeOptions, StatementOptions
+from kgprobe.results import measurement
 
 # Values of the arguments that no probe has: nothing is read or loaded before the probe is made.
 MODEL: Any = SimpleNamespace(name="model", local=None, refresh=lambda: None)
@@ -115,7 +116,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
     def get(name: str) -> ProbeKind:
         return replace(PROBES.get(name), make=make)
 
-    for module in (measuring, rounds):
+    for module in (measurement, rounds):
         monkeypatch.setattr(module, "PROBES", SimpleNamespace(get=get))
     monkeypatch.setattr(rounds, "year_relation_id", lambda *_: None)
 
@@ -149,13 +150,11 @@ STUDIES: dict[str, tuple[Any, set[str]]] = {
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_study_asks_with_the_defaults_of_its_probe(monkeypatch: pytest.MonkeyPatch, study: str) -> None:
-    def measure(_: Any, __: Any, probe: str, **arguments: Any) -> Any:
-        kind = PROBES.get(probe)
-        names = {option.name for option in options_of(kind.options)}
-        given = {name: value for name, value in arguments.items() if name in names}
-        raise MadeError({"probe": probe, "options": given})
+    def measure(*arguments: Any) -> Any:
+        *_, probe, _, _, options = arguments
+        raise MadeError({"probe": probe, "options": options})
 
-    monkeypatch.setattr(study_measurements, "measure", measure)
+    monkeypatch.setattr(measurement, "measure_facts", measure)
     monkeypatch.setattr(studies, "_written_relations", lambda *_: [])
     monkeypatch.setattr(studies, "askable_relations", lambda *_: {})
     monkeypatch.setattr(studies, "same_facts", lambda _, __, ___, seed, ____: ({"seed": seed}, []))

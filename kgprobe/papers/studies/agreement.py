@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import UNREADABLE_JSON
 from kgprobe.base.intervals import Mean
-from kgprobe.base.tables import Table
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.baselines.human_data import Scored
 from kgprobe.papers.baselines.measures import Scores
-from kgprobe.papers.studies.study import WHOLE, Study, counted_notes, json_number
+from kgprobe.papers.studies.study import WHOLE, Study, category, counted_notes, json_number
 from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot
+from kgprobe.results.result import Listing
 from kgprobe.stats.agreement import (
     HumanAgreement,
     calibrate,
@@ -34,8 +35,121 @@ from kgprobe.stats.agreement import (
 
 Floats = NDArray[np.float64]
 
-# Key of the table of best configurations.
-CONFIGURATIONS = "configurations"
+
+@dataclass(frozen=True, slots=True)
+class RankedMeasure(ResultRow):
+    """A measure with its agreement with people: on the facts that all measures share, and on its own.
+
+    Attributes:
+        rank: 1 for the greatest mean τ; None, as all figures of shared facts, for a measure that has too few of them.
+        tau: mean τ over the folds, with its standard deviation.
+    """
+
+    rank: Annotated[int | None, Heading("rank")]
+    measure: Annotated[str, Heading("measure")]
+    tau: Annotated[float | None, Heading("mean τ")]
+    deviation: Annotated[float | None, Heading("deviation")]
+    facts: Annotated[int | None, Heading("facts")]
+    own_rank: Annotated[int, Heading("rank on own facts")]
+    own_tau: Annotated[float, Heading("τ on own facts")]
+    own_deviation: Annotated[float, Heading("deviation on own facts")]
+    own_facts: Annotated[int, Heading("own facts")]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFold(ResultRow):
+    """A measure in a fold: its τ on the fold's facts, and its best configuration on the others."""
+
+    measure: str
+    fold: int
+    tau: float
+    facts: int
+    best: str
+    tau_in_training: float
+    own_facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class TauByDistractors(ResultRow):
+    """Mean τ of a measure with n distractors."""
+
+    n: Annotated[int, Heading("n")]
+    measure: str
+    tau: float
+
+
+@dataclass(frozen=True, slots=True)
+class TauBySentences(ResultRow):
+    """Mean τ of a measure over the first m sentences.
+
+    Attributes:
+        gain: (τ + 1) / (τ of one sentence + 1); None if the latter is -1.
+    """
+
+    m: Annotated[int, Heading("m")]
+    measure: str
+    tau: float
+    gain: float | None
+
+
+_TAU = "Kendall's τ, mean over {folds} folds"
+_GAIN = "(τ of m sentences + 1) / (τ of one sentence + 1)"
+_BY_N, _BY_M, _GAIN_BY_M = "By the number of distractors", "By the number of cloze sentences", "Gain by cloze sentences"
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class CalibrationStudy(Study):
+    """Agreement of measures with people.
+
+    Attributes:
+        folds: number of the folds of the cross-validation.
+        configurations: best configuration of each measure in each fold; columns are options (Table 9 of the paper).
+        distractors: τ by number of distractors (Figure 3).
+        sentences: τ by number of cloze sentences (Figures 4 and 6).
+    """
+
+    folds: int
+    table: Annotated[Sequence[RankedMeasure], Listing("", detail=True)]
+    data: Annotated[Sequence[MeasureFold], Listing(main=True)]
+    configurations: Annotated[
+        Sequence[Mapping[str, Any]], Listing("Best configuration of each fold", groups_by="measure", detail=True)
+    ]
+    distractors: Annotated[
+        Sequence[TauByDistractors], Listing(f"{_BY_N}: {_TAU}", across=("measure", "tau"), detail=True)
+    ]
+    sentences: Annotated[
+        Sequence[TauBySentences],
+        Listing(f"{_BY_M}: {_TAU}", across=("measure", "tau"), detail=True),
+        Listing(f"{_GAIN_BY_M}: {_GAIN}", across=("measure", "gain"), detail=True),
+    ]
+
+    name: ClassVar[str] = "calibration"
+
+    @property
+    def plots(self) -> Sequence[Plot | CategoryPlot]:
+        """The agreement of each measure, by number of distractors, and by number of sentences."""
+        mean_tau = _TAU.format(folds=self.folds)
+        categories = []
+        for row in self.table:
+            taus = [fold.tau for fold in self.data if fold.measure == row.measure]
+            categories.append(Category(row.measure, float(np.mean(taus)), min(taus), max(taus)))
+        whiskers = f"{mean_tau}; whiskers: the least and the greatest of them"
+        curves = [
+            Plot(_BY_N, "n, distractors", mean_tau, _lines(self.distractors, "n", "tau"), y_range=None),
+            Plot(_BY_M, "m, cloze sentences", mean_tau, _lines(self.sentences, "m", "tau"), y_range=None),
+            Plot(_GAIN_BY_M, "m, cloze sentences", _GAIN, _lines(self.sentences, "m", "gain"), y_range=None),
+        ]
+        agreement = CategoryPlot("Agreement with people", whiskers, categories, (-1.0, 1.0))
+        return [agreement, *(curve for curve in curves if curve.lines)]
+
+
+def _lines(rows: Sequence[TauByDistractors | TauBySentences], axis: str, value: str) -> list[Line]:
+    """Return a curve for each measure."""
+    points: dict[str, dict[float, float]] = {}
+    for row in rows:
+        if (y := getattr(row, value)) is not None:
+            points.setdefault(row.measure, {})[getattr(row, axis)] = y
+    return [Line(name, [*own], [*own.values()]) for name, own in points.items()]
 
 
 def calibration_study(
@@ -46,13 +160,11 @@ def calibration_study(
     *,
     folds: int = 3,
     seed: int = 0,
-) -> Study:
+) -> CalibrationStudy:
     """Compute the agreement of every measure with people, on shared facts and on each measure's own.
 
     Shared facts are those for which all measures have a value. Measures with too few values for the folds are left
-    out. If too few shared facts remain, the measures with the fewest values are left out of them one by one. Further
-    tables have the best configuration of each fold (Table 9 of the paper), τ by number of distractors (Figure 3), and τ
-    by number of cloze sentences (Figures 4 and 6).
+    out. If too few shared facts remain, the measures with the fewest values are left out of them one by one.
     """
     reasons: list[str] = []
     untried: list[str] = []
@@ -68,30 +180,24 @@ def calibration_study(
     shared, dropped = calibrate_on_common(measured, scored.scores, folds, seed)
     table = _ranking(shared, own)
     # A measure without shared facts is described on its own.
-    calibrated = {name: shared.get(name, own[name]) for name in (row["measure"] for row in table)}
-    data: list[dict[str, Any]] = []
+    calibrated = {row.measure: shared.get(row.measure, own[row.measure]) for row in table}
+    data = []
     for name, result in calibrated.items():
         for number, fold in enumerate(result.folds, start=1):
-            row = {"measure": name, "fold": number, "τ": fold.tau, "facts": fold.facts}
-            row |= {"best": _described(measures[name].configurations[fold.best])}
-            data.append(row | {"τ in training": fold.training, "own facts": own[name].facts})
-    categories = []
-    for row in table:
-        taus = [fold.tau for fold in calibrated[row["measure"]].folds]
-        categories.append(Category(row["measure"], float(np.mean(taus)), min(taus), max(taus)))
+            best = _described(measures[name].configurations[fold.best])
+            data.append(MeasureFold(name, number, fold.tau, fold.facts, best, fold.training, own[name].facts))
     repeated = (
         f"{scored.repeated:,} scores are repetitions for a fact; a fact counts once, with the mean of its scores."
     )
-    mean_tau = f"Kendall's τ, mean over {folds} folds"
-    whiskers = f"{mean_tau}; whiskers: the least and the greatest of them"
-    curves, tables = _curves(measures, calibrated, scored.scores, mean_tau)
-    return Study(
-        name="calibration",
+    return CalibrationStudy(
         title=f"Agreement with people · {model} · {len(scored.scores):,} facts",
         verdict=_calibration_verdict(table, folds),
+        folds=folds,
         data=data,
         table=table,
-        plots=[CategoryPlot("Agreement with people", whiskers, categories, (-1.0, 1.0)), *curves],
+        configurations=_best_configurations(measures, calibrated),
+        distractors=_by_distractors(measures, calibrated, scored.scores),
+        sentences=_by_sentences(measures, calibrated, scored.scores),
         notes=[
             f"In each of {folds} folds, the best configuration on the other facts is tested on the fold's own facts.",
             *_judged_on(shared, measured, len(scored.scores)),
@@ -102,45 +208,20 @@ def calibration_study(
             *counted_notes("No value", reasons),
         ],
         config=config,
-        further=[_best_configurations(measures, calibrated), *tables],
     )
 
 
-def _curves(
-    measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement], scores: Floats, mean_tau: str
-) -> tuple[list[Plot], list[Table]]:
-    """Return plots and tables of τ by number of distractors and of sentences, and of the gain by sentences."""
-    by_sentences = _by_sentences(measures, calibrated, scores)
-    gain = "(τ of m sentences + 1) / (τ of one sentence + 1)"
-    plots: list[Plot] = []
-    tables: list[Table] = []
-    for key, title, quantity, rows in (
-        ("distractors", "By the number of distractors", mean_tau, _by_distractors(measures, calibrated, scores)),
-        ("sentences", "By the number of cloze sentences", mean_tau, by_sentences),
-        ("gain", "Gain by cloze sentences", gain, _gains(by_sentences)),
-    ):
-        if rows:
-            axis = "n, distractors" if key == "distractors" else "m, cloze sentences"
-            plots.append(Plot(title, axis, quantity, _lines(rows), y_range=None))
-            tables.append(Table(key, f"{title}: {quantity}", rows))
-    return plots, tables
-
-
-def _ranking(shared: Mapping[str, HumanAgreement], own: Mapping[str, HumanAgreement]) -> list[dict[str, Any]]:
+def _ranking(shared: Mapping[str, HumanAgreement], own: Mapping[str, HumanAgreement]) -> list[RankedMeasure]:
     """Return the measures by their τ on shared facts, then the others, with their ranks on their own facts."""
     ranks = {name: rank for rank, name in enumerate(_by_tau(own), start=1)}
-    rows: list[dict[str, Any]] = []
+    figures: dict[str, tuple[Any, ...]] = {}
     for rank, name in enumerate(_by_tau(shared), start=1):
-        result = shared[name]
-        rows.append({"rank": rank, "measure": name, "mean τ": result.mean, "deviation": result.deviation})
-        rows[-1]["facts"] = result.facts
-    unranked = [name for name in _by_tau(own) if name not in shared]
-    empty = {"mean τ": None, "deviation": None, "facts": None}
-    rows += [{"rank": None, "measure": name, **empty} for name in unranked]
-    for row in rows:
-        result = own[row["measure"]]
-        row |= {"rank on own facts": ranks[row["measure"]], "τ on own facts": result.mean}
-        row |= {"deviation on own facts": result.deviation, "own facts": result.facts}
+        figures[name] = (rank, name, shared[name].mean, shared[name].deviation, shared[name].facts)
+    rows = []
+    for name in dict.fromkeys([*figures, *ranks]):
+        of_shared = figures.get(name, (None, name, None, None, None))
+        of_own: tuple[Any, ...] = (ranks[name], own[name].mean, own[name].deviation, own[name].facts)
+        rows.append(RankedMeasure(*of_shared, *of_own))
     return rows
 
 
@@ -149,27 +230,28 @@ def _by_tau(calibrated: Mapping[str, HumanAgreement]) -> list[str]:
     return sorted(calibrated, key=lambda name: -round(calibrated[name].mean, 9))
 
 
-def _best_configurations(measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement]) -> Table:
+def _best_configurations(
+    measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement]
+) -> list[dict[str, Any]]:
     """Return the best configuration of each measure in each fold."""
     options: dict[str, None] = {}
     for name in calibrated:
         for configuration in measures[name].configurations:
             options |= dict.fromkeys(configuration)
-    rows: list[dict[str, Any]] = []
+    rows = []
     for name, result in calibrated.items():
         for number, fold in enumerate(result.folds, start=1):
             best = measures[name].configurations[fold.best]
-            row: dict[str, Any] = {"measure": name, "fold": number}
-            row |= {option: best.get(option) for option in options}
-            rows.append(row | {"τ in training": fold.training, "τ": fold.tau})
-    return Table(CONFIGURATIONS, "Best configuration of each fold", rows, groups_by="measure")
+            own = {option: best.get(option) for option in options}
+            rows.append({"measure": name, "fold": number, **own, "τ in training": fold.training, "τ": fold.tau})
+    return rows
 
 
 def _by_distractors(
     measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement], scores: Floats
-) -> list[dict[str, Any]]:
+) -> list[TauByDistractors]:
     """Return the mean τ of each distractor measure by n, with the aggregation that is best in each fold."""
-    rows: dict[int, dict[str, Any]] = {}
+    rows = []
     for name, result in calibrated.items():
         configurations = list(measures[name].configurations)
         if "aggregation" not in configurations[0]:
@@ -179,42 +261,23 @@ def _by_distractors(
             for fold in result.folds:
                 place = configurations.index({"aggregation": configurations[fold.best]["aggregation"], "n": n})
                 columns.append(measures[name].values[:, place])
-            rows.setdefault(n, {"n": n})[name] = float(fold_taus(result, columns, scores).mean())
-    return list(rows.values())
+            rows.append(TauByDistractors(n, name, float(fold_taus(result, columns, scores).mean())))
+    return rows
 
 
 def _by_sentences(
     measures: Mapping[str, Scores], calibrated: Mapping[str, HumanAgreement], scores: Floats
-) -> list[dict[str, Any]]:
+) -> list[TauBySentences]:
     """Return the mean τ of each measure over the first m sentences, with the best configuration of each fold."""
-    rows: dict[int, dict[str, Any]] = {}
+    rows = []
     for name, result in calibrated.items():
+        first = None
         for m, values in enumerate(measures[name].by_sentences, start=1):
             columns = [values[:, fold.best] for fold in result.folds]
-            rows.setdefault(m, {"m": m})[name] = float(fold_taus(result, columns, scores).mean())
-    return list(rows.values())
-
-
-def _gains(by_sentences: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return (τ_m + 1) / (τ_1 + 1) for each number of sentences m and measure; None where τ_1 is -1."""
-    gains = []
-    for row in by_sentences:
-        gain = dict(row)
-        for name in set(row) - {"m"}:
-            first = by_sentences[0][name] + 1
-            gain[name] = (row[name] + 1) / first if first > 0 else None
-        gains.append(gain)
-    return gains
-
-
-def _lines(rows: Sequence[Mapping[str, Any]]) -> list[Line]:
-    """Return a curve for each column after the first, over the first."""
-    axis, *names = rows[0]
-    lines = []
-    for name in names:
-        points = [(row[axis], row[name]) for row in rows if row.get(name) is not None]
-        lines.append(Line(name, [x for x, _ in points], [y for _, y in points]))
-    return lines
+            tau = float(fold_taus(result, columns, scores).mean())
+            first = tau if first is None else first
+            rows.append(TauBySentences(m, name, tau, (tau + 1) / (first + 1) if first + 1 > 0 else None))
+    return rows
 
 
 def _judged_on(ranked: Mapping[str, HumanAgreement], measured: Mapping[str, Floats], facts: int) -> list[str]:
@@ -231,18 +294,18 @@ def _judged_on(ranked: Mapping[str, HumanAgreement], measured: Mapping[str, Floa
     return [note]
 
 
-def _calibration_verdict(table: Sequence[Mapping[str, Any]], folds: int) -> str:
-    ranked = [row for row in table if row["rank"] is not None]
+def _calibration_verdict(table: Sequence[RankedMeasure], folds: int) -> str:
+    ranked = [row for row in table if row.rank is not None]
     if not ranked:
         return "No measure has values for enough facts."
-    best, *others = [f"{row['measure']} (τ {row['mean τ']:.3f} ± {row['deviation']:.3f})" for row in ranked]
+    best, *others = [f"{row.measure} (τ {row.tau:.3f} ± {row.deviation:.3f})" for row in ranked]
     second = f", followed by {others[0]}" if others else ""
-    verdict = f"{best} agrees best with people{second}: means over {folds} folds of {ranked[0]['facts']:,} facts"
-    (first_on_own,) = [row for row in table if row["rank on own facts"] == 1]
+    verdict = f"{best} agrees best with people{second}: means over {folds} folds of {ranked[0].facts:,} facts"
+    (first_on_own,) = [row for row in table if row.own_rank == 1]
     if first_on_own is ranked[0]:
         return f"{verdict}."
-    facts = f"{first_on_own['τ on own facts']:.3f} on {first_on_own['own facts']:,} facts"
-    return f"{verdict}. On its own facts, {first_on_own['measure']} agrees best (τ {facts})."
+    facts = f"{first_on_own.own_tau:.3f} on {first_on_own.own_facts:,} facts"
+    return f"{verdict}. On its own facts, {first_on_own.measure} agrees best (τ {facts})."
 
 
 def best_configurations(calibration: Path) -> dict[str, list[dict[str, Any]]]:
@@ -256,7 +319,7 @@ def best_configurations(calibration: Path) -> dict[str, list[dict[str, Any]]]:
         remedy = "expected the folder of a `kgprobe study calibration`, which contains its study.json"
         raise ArgumentError("calibration", f"is not a calibration study: {path} ({error}); {remedy}.") from error
     best: dict[str, list[dict[str, Any]]] = {}
-    for row in stored.tables.configurations:
+    for row in stored.configurations:
         options = {option: value for option, value in row.items() if option in _OPTIONS and value is not None}
         best.setdefault(str(row["measure"]), []).append(options)
     return best
@@ -266,14 +329,10 @@ def best_configurations(calibration: Path) -> dict[str, list[dict[str, Any]]]:
 _OPTIONS = ("aggregation", "n", "beams")
 
 
-class _StoredTables(msgspec.Struct):
-    configurations: list[dict[str, Any]]
-
-
 class _StoredCalibration(msgspec.Struct):
     """The part of a stored calibration study that is read later."""
 
-    tables: _StoredTables
+    configurations: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +355,53 @@ class Compared:
         return list(chain.from_iterable(each.reasons.values() for each in scores))
 
 
+@dataclass(frozen=True, slots=True)
+class MeasureRobustness(ResultRow):
+    """Agreement of a measure of flawed sentences with that of their corrections, in means over configurations.
+
+    Attributes:
+        options: the configurations.
+        tau: Kendall's τ; None if it is undefined.
+        left_out: pairs without a value.
+        tau_of_all, sentences: τ with the sentences without errors, as their own corrections, and their number.
+    """
+
+    measure: Annotated[str, Heading("measure")]
+    options: Annotated[str, Heading("options")]
+    tau: Annotated[Mean | None, Heading("τ")]
+    pairs: Annotated[int, Heading("pairs")]
+    left_out: Annotated[int, Heading("left out")]
+    tau_of_all: Annotated[float | None, Heading("τ of all sentences")]
+    sentences: Annotated[int, Heading("sentences")]
+
+    @property
+    def title(self) -> str:
+        """The measure with its configurations."""
+        return f"{self.measure} ({self.options})" if self.options else self.measure
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class RobustnessStudy(Study):
+    """Robustness of measures to flawed sentences.
+
+    Attributes:
+        table: the best, or the largest, configurations of each measure, by decreasing τ.
+        data: all configurations.
+    """
+
+    table: Annotated[Sequence[MeasureRobustness], Listing("", detail=True)]
+    data: Annotated[Sequence[MeasureRobustness], Listing(main=True)]
+
+    name: ClassVar[str] = "robustness"
+
+    @property
+    def plots(self) -> Sequence[CategoryPlot]:
+        """The agreement of each measure."""
+        categories = [category(row.title, row.tau) for row in self.table]
+        tau = "Kendall's τ, flawed against corrected, with 95% intervals"
+        return [CategoryPlot("Flawed sentences against corrected ones", tau, categories, (-1.0, 1.0))]
+
+
 def robustness_study(
     measures: Mapping[str, Compared],
     pairs: int,
@@ -304,15 +410,15 @@ def robustness_study(
     config: Mapping[str, Any],
     seed: int = 0,
     best: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
-) -> Study:
+) -> RobustnessStudy:
     """Compute τ of every measure in every configuration; table and plot have the best, or the largest, ones.
 
     Args:
         best: configurations by measure, one for each fold of a calibration: τ is the mean over them, as in the paper's
             Table 4. None shows the largest configurations.
     """
-    data: list[dict[str, Any]] = []
-    shown: list[dict[str, Any]] = []
+    data: list[MeasureRobustness] = []
+    shown: list[MeasureRobustness] = []
     reasons: list[str] = []
     for name, compared in measures.items():
         reasons += [f"{name}: {reason}" for reason in compared.reasons]
@@ -324,16 +430,12 @@ def robustness_study(
         elif name in best:
             columns = [_column(name, configurations, options) for options in best[name]]
             shown.append(_robustness_row(name, compared, columns, seed))
-    ordered = sorted(shown, key=lambda row: -2.0 if row["τ"] is None else row["τ"], reverse=True)
-    categories = [Category(_title(row), row["τ"], row["low"], row["high"]) for row in ordered]
-    tau = "Kendall's τ, flawed against corrected, with 95% intervals"
-    return Study(
-        name="robustness",
+    ordered = sorted(shown, key=lambda row: -2.0 if row.tau is None else row.tau.value, reverse=True)
+    return RobustnessStudy(
         verdict=_robustness_verdict(ordered),
         title=f"Robustness to verbalization errors · {model} · {pairs} pairs of sentences",
         data=data,
         table=ordered,
-        plots=[CategoryPlot("Flawed sentences against corrected ones", tau, categories, (-1.0, 1.0))],
         notes=[
             f"{_shown_note(list(measures), best)} The data have all {len(data):,} configurations.",
             "τ of all sentences also counts those without errors, as their own corrections.",
@@ -356,7 +458,7 @@ def _shown_note(measures: Sequence[str], best: Mapping[str, Sequence[Mapping[str
     return f"{note} Not in the calibration, and not shown: {', '.join(others)}." if others else note
 
 
-def _robustness_row(name: str, compared: Compared, columns: Sequence[int], seed: int) -> dict[str, Any]:
+def _robustness_row(name: str, compared: Compared, columns: Sequence[int], seed: int) -> MeasureRobustness:
     """Return τ of the flawed sentences, and of all, as the mean over configurations."""
     flawed, corrected = compared.flawed.values[:, columns], compared.corrected.values[:, columns]
     pairs = robustness(flawed, corrected, seed=seed)
@@ -365,10 +467,9 @@ def _robustness_row(name: str, compared: Compared, columns: Sequence[int], seed:
         flawless = compared.flawless.values[:, columns]
         everything = robustness(np.vstack([flawed, flawless]), np.vstack([corrected, flawless]), seed=seed)
     options = [_described(compared.flawed.configurations[column]) for column in dict.fromkeys(columns)]
-    row: dict[str, Any] = {"measure": name, "options": "; ".join(options)}
-    row |= {"τ": json_number(pairs.tau), "low": json_number(pairs.low), "high": json_number(pairs.high)}
-    row |= {"pairs": pairs.pairs, "left out": pairs.left_out}
-    return row | {"τ of all sentences": json_number(everything.tau), "sentences": everything.pairs}
+    tau = None if np.isnan(pairs.tau) else Mean(pairs.tau, json_number(pairs.low), json_number(pairs.high))
+    every = (json_number(everything.tau), everything.pairs)
+    return MeasureRobustness(name, "; ".join(options), tau, pairs.pairs, pairs.left_out, *every)
 
 
 def _column(name: str, configurations: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> int:
@@ -397,16 +498,12 @@ def _described(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{option} = {value}" for option, value in options.items())
 
 
-def _title(row: Mapping[str, Any]) -> str:
-    return f"{row['measure']} ({row['options']})" if row["options"] else str(row["measure"])
-
-
-def _robustness_verdict(ordered: Sequence[Mapping[str, Any]]) -> str:
+def _robustness_verdict(ordered: Sequence[MeasureRobustness]) -> str:
     """Return a sentence on the most and the least robust measure."""
-    valued = [row for row in ordered if row["τ"] is not None]
+    valued = [row for row in ordered if row.tau is not None]
     if not valued:
         return "No measure orders these facts, so that robustness is undefined."
-    extremes = [f"{_title(row)}, τ {Mean(row['τ'], row['low'], row['high'])}" for row in (valued[0], valued[-1])]
+    extremes = [f"{row.title}, τ {row.tau}" for row in (valued[0], valued[-1])]
     if len(valued) == 1:
         return f"Flawed sentences against corrected ones: {extremes[0]}."
     return f"Flaws of sentences matter least to {extremes[0]}, and most to {extremes[1]}."

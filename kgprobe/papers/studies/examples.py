@@ -6,21 +6,26 @@ compared with the first, fact by fact: McNemar's test, and Tango's interval of t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.answers.store import Outcomes
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Mean, Share
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.studies.paired import against_first, compare_with_first
-from kgprobe.papers.studies.study import Study
+from kgprobe.papers.studies.study import Study, category, mean_line
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.outcome import Outcome, answered
-from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot, line_of
+from kgprobe.results.rendering.plots import CategoryPlot, Line, Plot
+from kgprobe.results.result import Listing
 from kgprobe.stats.proportions import CONFIDENCE, share
 
 Floats = NDArray[np.float64]
@@ -35,9 +40,54 @@ def _answers(outcomes: Iterable[Outcome]) -> dict[str, ExampleEvidence]:
     return {outcome.fact.fact: evidence for outcome, evidence in answered(outcomes, ExampleEvidence)}
 
 
+@dataclass(frozen=True, slots=True)
+class ExampleCount(ResultRow):
+    """Accuracy with a number of examples, over all draws.
+
+    Attributes:
+        deviation: standard deviation of the accuracy between draws; None for a single draw.
+        confidence: mean probability of the right choice.
+    """
+
+    examples: Annotated[int, Heading("examples")]
+    accuracy: Annotated[Mean, Heading("accuracy")]
+    deviation: Annotated[float | None, Heading("sd over draws")]
+    confidence: Annotated[float, Heading("confidence")]
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleDraw(ResultRow):
+    """Accuracy and mean probability of the right choice with the examples of one draw."""
+
+    examples: int
+    seed: int
+    accuracy: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class ExamplesStudy(Study):
+    """Accuracy by the number of examples."""
+
+    table: Annotated[Sequence[ExampleCount], Listing("", detail=True)]
+    data: Annotated[Sequence[ExampleDraw], Listing(main=True)]
+
+    name: ClassVar[str] = "examples"
+
+    @property
+    def plots(self) -> Sequence[Plot]:
+        """The accuracies of all draws, and their mean."""
+        counts = [row.examples for row in self.table]
+        lines = [mean_line("mean of the draws", counts, [row.accuracy for row in self.table])]
+        by_draw = sorted(self.data, key=attrgetter("seed"))
+        for seed, rows in groupby(by_draw, attrgetter("seed")):
+            lines.append(Line(f"draw {seed}", counts, [row.accuracy for row in rows], points=True))
+        return [Plot("By number of examples", "examples", "accuracy", lines, log_x=len(counts) > 2)]
+
+
 def example_counts_study(
     draws: Mapping[tuple[int, int], Outcomes], model: str, config: Mapping[str, Any], seed: int = 0
-) -> Study:
+) -> ExamplesStudy:
     """Compare accuracy by the number of examples.
 
     Args:
@@ -55,33 +105,23 @@ def example_counts_study(
         sure[place] = [evidences[fact].probability for fact in common]
     curve = mean_curve(right.mean(axis=0), seed)
     by_draw = right.mean(axis=1)
-    means = []
-    data: list[dict[str, Any]] = []
-    table: list[dict[str, Any]] = []
+    table, data = [], []
     for column, count in enumerate(counts):
-        mean = mean_at(curve, column + 1)
-        means.append(mean)
         for row, draw_seed in enumerate(seeds):
-            accuracy, confidence = float(by_draw[row, column]), float(sure[row, :, column].mean())
-            data.append({"examples": count, "seed": draw_seed, "accuracy": accuracy, "confidence": confidence})
+            data.append(ExampleDraw(count, draw_seed, float(by_draw[row, column]), float(sure[row, :, column].mean())))
         deviation = float(by_draw[:, column].std(ddof=1)) if len(seeds) > 1 else None
-        row_of_mean = {"examples": count, "accuracy": mean.value, "low": mean.low, "high": mean.high}
-        table.append(row_of_mean | {"sd over draws": deviation, "confidence": float(sure[:, :, column].mean())})
-    lines = [replace(line_of("mean of the draws", curve), x=counts)]
-    for draw_seed, accuracies in zip(seeds, by_draw.tolist(), strict=True):
-        lines.append(Line(f"draw {draw_seed}", counts, accuracies, points=True))
+        table.append(ExampleCount(count, mean_at(curve, column + 1), deviation, float(sure[:, :, column].mean())))
     enough = str(counts[_first_enough(curve.mean)])
     if len(common) > 1:
         low, high = _enough_interval(right, counts, seed)
         enough += f" [{low}, {high}]"
-    return Study(
-        name="examples",
-        verdict=f"{enough} examples reach {ENOUGH:.0%} of the accuracy after {counts[-1]}, which is {means[-1]}; after"
-        f" {counts[0]} it is {means[0]}.",
+    first, last = table[0].accuracy, table[-1].accuracy
+    return ExamplesStudy(
+        verdict=f"{enough} examples reach {ENOUGH:.0%} of the accuracy after {counts[-1]}, which is {last}; after"
+        f" {counts[0]} it is {first}.",
         title=f"Accuracy by number of examples · {model} · {len(common):,} facts, {len(seeds)} draws of examples",
         data=data,
         table=table,
-        plots=[Plot("By number of examples", "examples", "accuracy", lines, log_x=len(counts) > 2)],
         notes=_notes(len(next(iter(draws.values()))), len(common), by_draw),
         config=config,
     )
@@ -163,7 +203,52 @@ def prompt_formats(separators: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mapping[str, Any]) -> Study:
+@dataclass(frozen=True, slots=True)
+class AskingWay(ResultRow):
+    """A way of asking, with its difference from the first, see :mod:`kgprobe.papers.studies.paired`.
+
+    Attributes:
+        confidence: mean probability of the right choice.
+    """
+
+    way: Annotated[str, Heading("way")]
+    facts: Annotated[int, Heading("facts")]
+    accuracy: Annotated[Share, Heading("accuracy")]
+    confidence: Annotated[float, Heading("in the right one")]
+    lost: Annotated[int | None, Heading("lost")]
+    gained: Annotated[int | None, Heading("gained")]
+    gain: Annotated[Mean | None, Heading("gain")]
+    p: Annotated[float | None, Heading("p")]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedInAWay(ResultRow):
+    """A fact asked in a way, with the probability of the right choice."""
+
+    way: str
+    fact: str
+    right: bool
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class PromptingStudy(Study):
+    """Accuracy by way of asking."""
+
+    table: Annotated[Sequence[AskingWay], Listing("", detail=True)]
+    data: Annotated[Sequence[AskedInAWay], Listing(main=True)]
+
+    name: ClassVar[str] = "prompting"
+
+    @property
+    def plots(self) -> Sequence[CategoryPlot]:
+        """The accuracies."""
+        categories = [category(row.way, row.accuracy) for row in self.table]
+        whiskers = f"accuracy; whiskers: {CONFIDENCE:.0%} interval"
+        return [CategoryPlot("Accuracy by way of asking", whiskers, categories, (0.0, 1.0))]
+
+
+def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mapping[str, Any]) -> PromptingStudy:
     """Compare ways of asking.
 
     Args:
@@ -176,30 +261,18 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
         raise KgprobeError(f"No fact could be asked in all ways: {counts}")
     right = {way: np.array([answers[fact].is_right for fact in common]) for way, answers in evidences.items()}
     tests = compare_with_first(right)
-    rows: list[dict[str, Any]] = []
-    data = []
-    categories = []
+    shares = {way: share(int(of_way.sum()), len(common)) for way, of_way in right.items()}
+    rows: list[AskingWay] = []
+    data: list[AskedInAWay] = []
     for way, answers in evidences.items():
         probabilities = [answers[fact].probability for fact in common]
-        accuracy = share(int(right[way].sum()), len(common))
-        row = {
-            "way": way,
-            "facts": len(common),
-            "accuracy": accuracy,
-            "in the right one": float(np.mean(probabilities)),
-        }
-        rows.append(row | tests[way])
-        categories.append(Category(way, accuracy.value, accuracy.low, accuracy.high))
-        for fact, is_right, probability in zip(common, right[way].tolist(), probabilities, strict=True):
-            data.append({"way": way, "fact": fact, "right": is_right, "confidence": probability})
-    whiskers = f"accuracy; whiskers: {CONFIDENCE:.0%} interval"
-    return Study(
-        name="prompting",
-        verdict=against_first(rows, "way", "accuracy"),
+        rows.append(AskingWay(way, len(common), shares[way], float(np.mean(probabilities)), *tests[way]))
+        data += map(partial(AskedInAWay, way), common, right[way].tolist(), probabilities)
+    return PromptingStudy(
+        verdict=against_first(shares, tests),
         title=f"Ways of asking · {model} · {len(common):,} facts",
         data=data,
         table=rows,
-        plots=[CategoryPlot("Accuracy by way of asking", whiskers, categories, (0.0, 1.0))],
         notes=_prompting_notes(evidences, common),
         config=config,
     )

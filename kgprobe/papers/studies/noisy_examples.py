@@ -6,9 +6,9 @@ probability less that in the unchanged sequence. Sequences are the units: interv
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from scipy import stats
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model
@@ -32,6 +33,7 @@ from kgprobe.probes.examples.noise import (
     measure_noise,
 )
 from kgprobe.results.rendering.plots import Line, Plot
+from kgprobe.results.result import Listing
 from kgprobe.running.callbacks import Callbacks, count_work
 from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.stats.proportions import CONFIDENCE
@@ -43,6 +45,65 @@ AS_IT_IS = "as it is"
 _BIN = 10
 
 
+@dataclass(frozen=True, slots=True)
+class NoiseEffect(ResultRow):
+    """Effect of replaced examples.
+
+    Attributes:
+        replaced: content and arrangement of the replaced examples.
+        own, after: mean probabilities of the replaced examples, and of those after one.
+        change: ``after`` less the probability of the same examples where none is replaced.
+        change_of_next: the same for examples right after a replaced one.
+    """
+
+    replaced: Annotated[str, Heading("replaced")]
+    own: Annotated[float, Heading("their own probability")]
+    after: Annotated[float, Heading("of those after")]
+    change: Annotated[Mean, Heading("change")]
+    change_of_next: Annotated[float, Heading("change of the next")]
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleProbability(ResultRow):
+    """Probability of an example's object in a sequence."""
+
+    sequence: int
+    relation: str
+    arrangement: str
+    content: str
+    position: int
+    replaced: bool
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class NoisyExamplesStudy(Study):
+    """Effect of unknown and incorrect examples on later ones."""
+
+    table: Annotated[Sequence[NoiseEffect], Listing("", detail=True)]
+    data: Annotated[Sequence[ExampleProbability], Listing(main=True)]
+
+    name: ClassVar[str] = "noisy-examples"
+
+    @property
+    def plots(self) -> Sequence[Plot]:
+        """The probabilities by position, for each arrangement."""
+        frame = self.to_frame()
+        plots = []
+        for arrangement in ARRANGEMENTS:
+            lines = [_line("none replaced", frame[frame["arrangement"] == AS_IT_IS])]
+            for content in CONTENTS:
+                noisy = frame[(frame["arrangement"] == arrangement) & (frame["content"] == content)]
+                lines.append(_line(f"right ones, {content} among them", noisy[~noisy["replaced"]]))
+                lines.append(_line(content, noisy[noisy["replaced"]], points=True))
+            title, x_title = f"Replaced examples {_WORDS[arrangement]}", f"position, {_BIN} together"
+            plots.append(Plot(title, x_title, "mean probability of the object", lines, y_range=None))
+        return plots
+
+
+_WORDS = {"spread": "spread", "block": "in a block"}
+
+
 def noisy_examples_study(
     graph: Graph,
     model: Model,
@@ -51,7 +112,7 @@ def noisy_examples_study(
     seed: int,
     as_of: int,
     callbacks: Callbacks,
-) -> Study:
+) -> NoisyExamplesStudy:
     """Measure sequences of examples with noise, and compute its effect.
 
     Args:
@@ -90,59 +151,41 @@ def noisy_examples_study(
 
 def noise_study(
     measured: Sequence[NoisyProbabilities], model: str, config: Mapping[str, Any], about: Sequence[str] = ()
-) -> Study:
+) -> NoisyExamplesStudy:
     """Compute the effect of the noise.
 
     Args:
         measured: at least one, all of one length.
     """
     unchanged = np.array([probabilities.as_it_is for probabilities in measured])
-    table: list[dict[str, Any]] = []
-    verdicts = []
-    plots = []
+    table, verdicts = [], []
     for arrangement in ARRANGEMENTS:
         replaced = np.zeros(unchanged.shape, dtype=np.bool_)
         for row, probabilities in zip(replaced, measured, strict=True):
             row[probabilities.sequence.replaced[arrangement]] = True
         after = np.logical_or.accumulate(replaced, axis=1) & ~replaced
         next_after = after & np.roll(replaced, 1, axis=1)
-        lines = [_line("none replaced", unchanged, np.ones_like(replaced))]
         changes: dict[str, Floats] = {}
         effects: dict[str, Mean] = {}
         for content in CONTENTS:
             noisy = np.array([probabilities.noisy[arrangement, content] for probabilities in measured])
             changes[content] = (noisy - unchanged).mean(axis=1, where=after)
             effect = effects[content] = _mean(changes[content])
-            table.append(
-                {
-                    "replaced": f"{content}, {arrangement}",
-                    "their own probability": float(noisy.mean(axis=1, where=replaced).mean()),
-                    "of those after": float(noisy.mean(axis=1, where=after).mean()),
-                    "change": effect.value,
-                    "low": effect.low,
-                    "high": effect.high,
-                    "change of the next": float((noisy - unchanged).mean(axis=1, where=next_after).mean()),
-                }
-            )
-            lines.append(_line(f"right ones, {content} among them", noisy, ~replaced))
-            lines.append(_line(content, noisy, replaced, points=True))
-        words = "spread" if arrangement == "spread" else "in a block"
-        title, x_title = f"Replaced examples {words}", f"position, {_BIN} together"
-        plots.append(Plot(title, x_title, "mean probability of the object", lines, y_range=None))
+            own, later = (float(noisy.mean(axis=1, where=places).mean()) for places in (replaced, after))
+            change_of_next = float((noisy - unchanged).mean(axis=1, where=next_after).mean())
+            table.append(NoiseEffect(f"{content}, {arrangement}", own, later, effect, change_of_next))
         verdicts.append(
-            f"{words.capitalize()}, incorrect examples change the probability of later ones by"
+            f"{_WORDS[arrangement].capitalize()}, incorrect examples change the probability of later ones by"
             f" {signed(effects['incorrect'])}, unknown ones by {signed(effects['unknown'])}:"
             f" {_comparison(_mean(changes['unknown'] - changes['incorrect']))}."
         )
     sequences, length = unchanged.shape
     quarter = length // 4
-    return Study(
-        name="noisy-examples",
+    return NoisyExamplesStudy(
         verdict=" ".join(verdicts),
         title=f"Unknown and incorrect examples · {model} · {sequences:,} sequences of {length} examples",
         data=_data(measured),
         table=table,
-        plots=plots,
         notes=[
             *about,
             "change is the probability of the examples after a replaced one, less that of the same examples where none"
@@ -173,27 +216,20 @@ def _comparison(more: Mean) -> str:
     return "unknown ones surely lower it more" if more.high < 0 else "neither surely lowers it more"
 
 
-def _data(measured: Sequence[NoisyProbabilities]) -> list[dict[str, Any]]:
-    parts = []
+def _data(measured: Sequence[NoisyProbabilities]) -> list[ExampleProbability]:
+    rows = []
     for number, probabilities in enumerate(measured):
         sequence = probabilities.sequence
         variants = {(AS_IT_IS, "right"): probabilities.as_it_is, **probabilities.noisy}
         for (arrangement, content), values in variants.items():
-            places = np.arange(len(values))
-            columns = {
-                "sequence": number,
-                "relation": sequence.relation,
-                "arrangement": arrangement,
-                "content": content,
-                "position": places + 1,
-                "replaced": np.isin(places, sequence.replaced.get(arrangement, ())),
-                "probability": values,
-            }
-            parts.append(pd.DataFrame(columns))
-    return list(pd.concat(parts).to_dict("records"))
+            replaced = set(sequence.replaced.get(arrangement, ()))
+            for place, value in enumerate(values):
+                about = (number, sequence.relation, arrangement, content, place + 1, place in replaced)
+                rows.append(ExampleProbability(*about, float(value)))
+    return rows
 
 
-def _line(name: str, values: Floats, chosen: NDArray[np.bool_], points: bool = False) -> Line:
-    """Return means over the chosen places of sequences, the places in bins."""
-    means = pd.Series(values[chosen]).groupby(np.nonzero(chosen)[1] // _BIN).mean()
+def _line(name: str, rows: pd.DataFrame, points: bool = False) -> Line:
+    """Return mean probabilities by position, the positions in bins."""
+    means = rows["probability"].groupby((rows["position"] - 1) // _BIN).mean()
     return Line(name, (means.index * _BIN + (_BIN + 1) / 2).tolist(), means.tolist(), points=points)

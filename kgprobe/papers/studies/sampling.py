@@ -5,15 +5,22 @@ makes the replays. ``benchmarks/replay`` compares strategies on synthetic refere
 readings of the error.
 """
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import Annotated, ClassVar
 
 import pandas as pd
 from scipy import stats
 
+from kgprobe.base.intervals import Mean
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.studies.options import ReplayOptions
-from kgprobe.papers.studies.study import Study
-from kgprobe.results.rendering.plots import Line, Plot
+from kgprobe.papers.studies.study import Study, mean_line
+from kgprobe.results.rendering.plots import Plot
+from kgprobe.results.result import Listing
 from kgprobe.running.callbacks import Callbacks, count_work
 from kgprobe.running.replays import (
     SAMPLING_STRATEGIES,
@@ -25,8 +32,61 @@ from kgprobe.running.replays import (
 )
 from kgprobe.stats.proportions import CONFIDENCE
 
+_value = attrgetter("value")
 
-def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: Callbacks) -> Study:
+
+@dataclass(frozen=True, slots=True)
+class ReplayMean(ResultRow):
+    """Metrics of a strategy after some rounds, in means over repetitions; see :func:`.replay_metrics`."""
+
+    requests: Annotated[int, Heading("requests")]
+    strategy: Annotated[str, Heading("strategy")]
+    round: int
+    examined: Annotated[Mean, Heading("examined", _value)]
+    mse: Annotated[Mean, Heading("MSE", _value)]
+    mse_all: Annotated[Mean, Heading("MSE, all facts", _value)]
+    coverage: Annotated[Mean, Heading("covered", _value)]
+    hardest_found: Annotated[Mean, Heading("hardest found", _value)]
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class SamplingStudy(Study):
+    """Sampling strategies at equal numbers of requests.
+
+    Attributes:
+        hardest: number of facts that count as the hardest.
+        shown_rounds: rounds of the table.
+    """
+
+    data: Annotated[Sequence[ReplayMean], Listing(main=True)]
+    hardest: int
+    shown_rounds: Sequence[int]
+
+    name: ClassVar[str] = "sampling"
+
+    @property
+    def table(self) -> Annotated[Sequence[ReplayMean], Listing("", detail=True)]:
+        """The metrics after some rounds, by increasing number of requests."""
+        return sorted((row for row in self.data if row.round in self.shown_rounds), key=attrgetter("requests"))
+
+    @property
+    def plots(self) -> Sequence[Plot]:
+        """The error over all facts, and the hardest facts found."""
+        found = f"{self.hardest} hardest facts found"
+        return [
+            self._plot("mse_all", "The whole graph: all facts, asked or not", "MSE of E[θ]"),
+            self._plot("hardest_found", found, "share that is among the highest E[θ]"),
+        ]
+
+    def _plot(self, metric: str, title: str, y_title: str) -> Plot:
+        lines = []
+        for strategy, group in groupby(self.data, attrgetter("strategy")):
+            rows = list(group)
+            lines.append(mean_line(strategy, [row.requests for row in rows], list(map(attrgetter(metric), rows))))
+        return Plot(title, "requests", y_title, lines, log_x=True, y_range=None)
+
+
+def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: Callbacks) -> SamplingStudy:
     """Replay all strategies on each reference, and compare them.
 
     Args:
@@ -48,28 +108,13 @@ def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: C
                 rows.append({"strategy": strategy.name, "round": snapshot.number, **metrics})
             on_replay()
     means = _means(pd.DataFrame(rows))
-    shown = means[means["round"].isin(shown_rounds(facts, checkpoints[-1], batch))]
-    titles = {
-        "requests": "requests",
-        "strategy": "strategy",
-        "examined": "examined",
-        "mse": "MSE",
-        "mse_all": "MSE, all facts",
-        "coverage": "covered",
-        "hardest_found": "hardest found",
-    }
-    table = shown.sort_values("requests", kind="stable")[list(titles)].rename(columns=titles)
-    return Study(
-        name="sampling",
+    return SamplingStudy(
         title=f"Sampling strategies at equal requests · {truth.origin} · {facts:,} facts · {len(references)}"
         " repetitions",
         verdict=_verdict(means, facts, hardest),
-        data=means.drop(columns="round").to_dict("records"),
-        table=table.to_dict("records"),
-        plots=[
-            _plot(means, "mse_all", "The whole graph: all facts, asked or not", "MSE of E[θ]"),
-            _plot(means, "hardest_found", f"{hardest} hardest facts found", "share that is among the highest E[θ]"),
-        ],
+        data=means,
+        hardest=hardest,
+        shown_rounds=sorted(shown_rounds(facts, checkpoints[-1], batch)),
         notes=[
             *truth.notes,
             "MSE: of E[θ] = α/(α + β) over the facts with an answer of their own, and over all facts; covered: share of"
@@ -81,35 +126,29 @@ def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: C
     )
 
 
-def _means(replays: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each metric over repetitions, with the ends of its t interval."""
-    groups = replays.groupby(["strategy", "round"], sort=False)
-    means = groups.mean()
-    means["requests"] = means["requests"].astype(int)
-    metrics = means.columns.drop("requests")
-    reach = stats.t.ppf((1 + CONFIDENCE) / 2, groups.size() - 1)
-    for metric in metrics:
-        half = reach * groups[metric].sem()
-        means[f"{metric}_low"], means[f"{metric}_high"] = means[metric] - half, means[metric] + half
-    flat: pd.DataFrame = means.reset_index()
-    return flat
+def _means(replays: pd.DataFrame) -> list[ReplayMean]:
+    """Return the mean of each metric over repetitions, with its t interval."""
+    means = []
+    for _, group in replays.groupby(["strategy", "round"], sort=False):
+        metrics = group.drop(columns=["strategy", "round", "requests"])
+        reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(group) - 1)) * metrics.sem()
+        values = {}
+        for name, mean in metrics.mean().items():
+            values[name] = Mean(float(mean), float(mean - reach[name]), float(mean + reach[name]))
+        strategy, number = group["strategy"].iloc[0], int(group["round"].iloc[0])
+        means.append(ReplayMean(int(group["requests"].mean()), strategy, number, **values))
+    return means
 
 
-def _plot(means: pd.DataFrame, metric: str, title: str, y_title: str) -> Plot:
-    lines = []
-    for strategy, rows in means.groupby("strategy", sort=False):
-        low, high = rows[f"{metric}_low"].tolist(), rows[f"{metric}_high"].tolist()
-        lines.append(Line(str(strategy), rows["requests"].tolist(), rows[metric].tolist(), low, high))
-    return Plot(title, "requests", y_title, lines, log_x=True, y_range=None)
-
-
-def _verdict(means: pd.DataFrame, facts: int, hardest: int) -> str:
+def _verdict(means: Sequence[ReplayMean], facts: int, hardest: int) -> str:
     """Return a sentence on the best strategies at the end of the replays."""
-    last = means[means["round"] == means["round"].max()].set_index("strategy")
-    requests = int(last["requests"].iloc[0])
-    best, finder = last["mse_all"].idxmin(), last["hardest_found"].idxmax()
+    end = max(row.round for row in means)
+    last = [row for row in means if row.round == end]
+    requests = last[0].requests
+    best = min(last, key=lambda row: row.mse_all.value)
+    finder = max(last, key=lambda row: row.hardest_found.value)
     return (
         f"After {requests:,} requests, {requests / facts:.2g} a fact, the error of E[θ] over all facts is least with"
-        f" {best} ({last['mse_all'][best]:.4f}); most of the {hardest} hardest facts are found by {finder}"
-        f" ({last['hardest_found'][finder]:.0%})."
+        f" {best.strategy} ({best.mse_all.value:.4f}); most of the {hardest} hardest facts are found by"
+        f" {finder.strategy} ({finder.hardest_found.value:.0%})."
     )

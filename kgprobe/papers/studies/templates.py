@@ -7,19 +7,26 @@ matters anyway. Questions are compared by the probe ``questions``. docs/methods/
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.intervals import Mean, Share
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.studies.paired import against_first, compare_with_first
-from kgprobe.papers.studies.study import Study, json_number
+from kgprobe.papers.studies.study import Study, category, json_number
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict, answered
 from kgprobe.probes.questions.evidence import QuestionEvidence
-from kgprobe.results.rendering.plots import Category, CategoryPlot
+from kgprobe.results.rendering.plots import CategoryPlot
+from kgprobe.results.result import Listing
 from kgprobe.stats.proportions import CONFIDENCE, share
 
 Floats = NDArray[np.float64]
@@ -30,12 +37,64 @@ GENERIC = "generic"
 SENTENCES, QUESTIONS = "cloze sentences", "questions"
 
 
+@dataclass(frozen=True, slots=True)
+class TemplatesOrigin(ResultRow):
+    """Templates of a kind, with their difference from the first, see :mod:`kgprobe.papers.studies.paired`.
+
+    Attributes:
+        value: mean value of a fact.
+        tau: Kendall's τ, over facts, of the values with those of the first templates; None for these, and if undefined.
+    """
+
+    kind: Annotated[str, Heading("kind")]
+    templates: Annotated[str, Heading("templates")]
+    facts: Annotated[int, Heading("facts")]
+    known: Annotated[Share, Heading("known")]
+    value: Annotated[float, Heading("mean value")]
+    lost: Annotated[int | None, Heading("lost")]
+    gained: Annotated[int | None, Heading("gained")]
+    gain: Annotated[Mean | None, Heading("gain")]
+    p: Annotated[float | None, Heading("p")]
+    tau: Annotated[float | None, Heading("τ")]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueByTemplates(ResultRow):
+    """A fact asked by templates of a kind."""
+
+    kind: str
+    templates: str
+    relation: str
+    fact: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class TemplatesStudy(Study):
+    """Generic and hand-written templates."""
+
+    table: Annotated[Sequence[TemplatesOrigin], Listing("", detail=True)]
+    data: Annotated[Sequence[ValueByTemplates], Listing(main=True)]
+
+    name: ClassVar[str] = "templates"
+
+    @property
+    def plots(self) -> Sequence[CategoryPlot]:
+        """The shares of known facts of each kind."""
+        whiskers = f"share of known facts; whiskers: {CONFIDENCE:.0%} interval"
+        plots = []
+        for kind, rows in groupby(self.table, attrgetter("kind")):
+            categories = [category(row.templates, row.known) for row in rows]
+            plots.append(CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0)))
+        return plots
+
+
 def templates_study(
     outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
     distractors: int,
     model: str,
     config: Mapping[str, Any],
-) -> Study:
+) -> TemplatesStudy:
     """Compare generic with hand-written templates on paired facts.
 
     Args:
@@ -46,7 +105,7 @@ def templates_study(
     for (kind, origin), of_origin in outcomes.items():
         if kind == SENTENCES:
             answers[kind] |= _by_sentence(of_origin, origin, distractors)
-    notes, verdicts, plots = [], [], []
+    notes, verdicts = [], []
     if QUESTIONS in answers:
         answers[QUESTIONS], left_out = _by_question(outcomes)
         if left_out:
@@ -54,20 +113,22 @@ def templates_study(
                 f"questions: {left_out:,} facts are left out: their hand-written and generic questions differ in kind"
                 " (yes/no, or who, which and what) or in the object that they name."
             )
-    rows: list[dict[str, Any]] = []
-    data: list[dict[str, Any]] = []
+    relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
+    rows: list[TemplatesOrigin] = []
+    data: list[ValueByTemplates] = []
     for kind, by_way in answers.items():
         common = _common_facts(kind, by_way)
         values = {way: np.array([of_way[fact] for fact in common]) for way, of_way in by_way.items()}
-        new = _rows(kind, values)
-        rows += new
-        data += _data(kind, common, values, outcomes)
-        verdicts.append(f"{new[0]['kind'].capitalize()}: {against_first(new, 'templates', 'known')}")
-        categories = [
-            Category(row["templates"], row["known"].value, row["known"].low, row["known"].high) for row in new
-        ]
-        whiskers = f"share of known facts; whiskers: {CONFIDENCE:.0%} interval"
-        plots.append(CategoryPlot(kind.capitalize(), whiskers, categories, (0.0, 1.0)))
+        known: dict[str, Bools] = {way: of_way >= 1 for way, of_way in values.items()}
+        shares = {way: share(int(of_way.sum()), len(common)) for way, of_way in known.items()}
+        tests = compare_with_first(known)
+        first = next(iter(values.values()))
+        for way, of_way in values.items():
+            tau = None if of_way is first else json_number(stats.kendalltau(first, of_way).statistic)
+            mean = float(of_way.mean())
+            rows.append(TemplatesOrigin(kind, way, len(common), shares[way], mean, *tests[way], tau))
+            data += map(partial(ValueByTemplates, kind, way), map(relations.get, common), common, of_way.tolist())
+        verdicts.append(f"{kind.capitalize()}: {against_first(shares, tests)}")
         facts = len(set().union(*by_way.values()))
         notes.append(f"{kind}: {len(common):,} of {facts:,} facts were asked by all templates, and count.")
     notes += [
@@ -78,13 +139,11 @@ def templates_study(
         " with those of the first row.",
         "Only relations with hand-written templates are asked.",
     ]
-    return Study(
-        name="templates",
+    return TemplatesStudy(
         verdict=" ".join(verdicts),
         title=f"Generic and hand-written templates · {model}",
         data=data,
         table=rows,
-        plots=plots,
         notes=notes,
         config=config,
     )
@@ -97,21 +156,6 @@ def _common_facts(kind: str, by_way: Mapping[str, Mapping[str, float]]) -> list[
     if not common:
         raise KgprobeError(f"No fact could be asked by all templates of {kind}; `kgprobe probe` prints the reasons.")
     return common
-
-
-def _data(
-    kind: str,
-    facts: Sequence[str],
-    values: Mapping[str, Floats],
-    outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
-) -> list[dict[str, Any]]:
-    """Return a row for each fact and its templates."""
-    relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
-    rows: list[dict[str, Any]] = []
-    for way, of_way in values.items():
-        for fact, value in zip(facts, of_way.tolist(), strict=True):
-            rows.append({"kind": kind, "templates": way, "relation": relations[fact], "fact": fact, "value": value})
-    return rows
 
 
 def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[str, dict[str, float]]:
@@ -149,17 +193,3 @@ def _by_question(outcomes: Mapping[tuple[str, str], Iterable[Outcome]]) -> tuple
     for origin, right in by_origin.items():
         by_origin[origin] = {fact: value for fact, value in right.items() if fact not in different}
     return by_origin, len(different)
-
-
-def _rows(kind: str, values: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """Return a row for each way of asking."""
-    known: dict[str, Bools] = {way: of_way >= 1 for way, of_way in values.items()}
-    tests = compare_with_first(known)
-    first = next(iter(values.values()))
-    rows = []
-    for way, of_way in values.items():
-        tau = None if of_way is first else json_number(stats.kendalltau(first, of_way).statistic)
-        row = {"kind": kind, "templates": way, "facts": len(of_way)}
-        row |= {"known": share(int(known[way].sum()), len(of_way)), "mean value": float(of_way.mean())}
-        rows.append(row | tests[way] | {"τ": tau})
-    return rows

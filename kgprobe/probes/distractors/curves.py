@@ -7,7 +7,6 @@ facts. A fact with fewer than n distractors counts with the distractors it has.
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,15 +66,6 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: 
         block[:] = generator.multinomial(facts, np.full(facts, 1 / facts), size=len(block)) @ values / facts
     low, high = np.quantile(means, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     return Curve(mean, np.minimum(low, lowest), np.maximum(high, highest))
-
-
-def curve_rows(curve: Curve) -> list[dict[str, Any]]:
-    """Return a curve as rows of ``n``, ``mean``, ``low``, ``high``; the last two are None without a band."""
-    rows = []
-    for n in range(1, len(curve.mean) + 1):
-        mean = mean_at(curve, n)
-        rows.append({"n": n, "mean": mean.value, "low": mean.low, "high": mean.high})
-    return rows
 
 
 def shown_numbers(count: int) -> list[int]:

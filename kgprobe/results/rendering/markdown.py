@@ -1,9 +1,10 @@
-"""A comparison in Markdown, for a comment on a pull request or the summary of a job.
+"""Markdown: a comparison, for a comment on a pull request or the summary of a job, and parts of cards of data sets.
 
-All texts are escaped: no label can add markup, links, mentions of people or references to issues.
+All texts of a comparison are escaped: no label can add markup, links, mentions of people or references to issues.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from kgprobe.base.sanitize import visible
@@ -23,6 +24,9 @@ _LONGEST_CELL = 300
 _LONGEST = 60_000
 # Order of checks.
 _URGENCY = ("lost", "undecided", "kept")
+# Size categories of the Hugging Face Hub, with their upper bounds (exclusive).
+_BOUNDS = (10**3, 10**4, 10**5, 10**6, 10**7)
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "n>10M")
 
 
 def markdown_summary(title: str, summary: str, checks: Sequence[Check], tables: Sequence[Table]) -> str:
@@ -93,3 +97,17 @@ def _cell(text: str) -> str:
         text = text[: min(len(text), _LONGEST_CELL) * 3 // 4]
         cell = escaped(f"{text}…")
     return cell
+
+
+def size_category(rows: int) -> str:
+    """Return the size category of the Hugging Face hub.
+
+    >>> size_category(999), size_category(1_000)
+    ('n<1K', '1K<n<10K')
+    """
+    return _SIZES[bisect_right(_BOUNDS, rows)]
+
+
+def plain(text: str) -> str:
+    """Escape a text for a cell of a Markdown table."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")

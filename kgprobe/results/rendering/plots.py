@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kgprobe.base.files import make_folder, replacing
 from kgprobe.base.sanitize import visible
 from kgprobe.base.tables import Table
-from kgprobe.probes.distractors.curves import Curve
 from kgprobe.results.rendering.page import Section, settings_section, table_section, write_page
 
 # Each has a contrast of at least three to one on light and on dark pages.
@@ -128,13 +125,6 @@ class HeatMap:
     values: Sequence[Sequence[float | None]]
     value_title: str
     value_range: tuple[float, float] = (0.0, 1.0)
-
-
-def line_of(name: str, curve: Curve) -> Line:
-    """Return a curve over n = 1, 2, … with its band if it has one."""
-    numbers = list(range(1, len(curve.mean) + 1))
-    band = () if np.isnan(curve.low).any() else (curve.low.tolist(), curve.high.tolist())
-    return Line(name, numbers, curve.mean.tolist(), *band)
 
 
 def write_plots_page(

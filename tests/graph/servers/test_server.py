@@ -185,10 +185,7 @@ def test_leases_of_dead_commands_do_not_count(folder: Folder) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "request_to_end",
-    [signal.SIGTERM, *(pytest.param(s, marks=pytest.mark.slow) for s in (signal.SIGHUP, signal.SIGINT))],
-)
+@pytest.mark.parametrize("request_to_end", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_command_that_is_asked_to_end_stops_its_server(folder: Folder, request_to_end: signal.Signals) -> None:
     asked = holder(folder.path)
     asked.send_signal(request_to_end)
@@ -232,9 +229,7 @@ def test_stale_state_whose_pid_is_used_again_harms_nobody(folder: Folder) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "state", [b'{"engine": "arcad', *(pytest.param(state, marks=pytest.mark.slow) for state in (None, b""))]
-)
+@pytest.mark.parametrize("state", [b'{"engine": "arcad', None, b""])
 def test_server_without_legible_state_is_found(folder: Folder, state: bytes | None) -> None:
     start(folder, ServerOptions(memory=MEMORY))
     (before,) = servers_on(folder.path)
@@ -248,9 +243,7 @@ def test_server_without_legible_state_is_found(folder: Folder, state: bytes | No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "moment", ["with state", *(pytest.param(moment, marks=pytest.mark.slow) for moment in ("at once", "listening"))]
-)
+@pytest.mark.parametrize("moment", ["with state", "at once", "listening"])
 def test_half_started_server_is_replaced(folder: Folder, moment: str) -> None:
     starter = subprocess.Popen(
         [sys.executable, "-m", "kgprobe", "graph", "start", "--memory", "512m", "--graph", str(folder.path)],
@@ -297,7 +290,7 @@ def test_server_that_dies_at_start_says_why(folder: Folder) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["http", pytest.param("bolt", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lost", ["http", "bolt"])
 def test_port_lost_between_choice_and_use_is_chosen_anew(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgprobe.api.loading import load
@@ -375,6 +375,7 @@ def test_truncated_archive_loads_what_is_whole_and_fails(tmp_path: Path, graph: 
 NAMES = st.sampled_from([f"dbr:{letter}" for letter in "ABCDEF"])
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     facts=st.lists(st.tuples(NAMES, st.sampled_from(["dbo:p", "dbp:p"]), NAMES), max_size=20),
     pages=st.lists(st.tuples(NAMES, st.one_of(NAMES, st.just(""))), max_size=6),

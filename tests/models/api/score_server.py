@@ -39,6 +39,7 @@ class ScoreServer:
         declines_more_than: options at once, with 400.
         version: its own name in every answer; None for none.
         announced: its own name in its metadata.
+        context: tokens that fit into the model.
         seen: bodies of all requests for log-probabilities, in the order they came.
     """
 
@@ -50,6 +51,7 @@ class ScoreServer:
     declines_more_than: int | None = None
     version: str | None = None
     announced: str | None = None
+    context: int = 256
     seen: list[dict] = field(default_factory=list)
     paths: Counter[str] = field(default_factory=Counter)
     _under_way: int = 0
@@ -84,7 +86,7 @@ class ScoreServer:
         return web.json_response({"tokens": [*([0] if body["add_special"] else []), *ids]})
 
     async def _props(self, _: web.Request) -> web.Response:
-        told = {"bos_token": "<s>", "eos_token": "</s>", "default_generation_settings": {"n_ctx": 256}}
+        told = {"bos_token": "<s>", "eos_token": "</s>", "default_generation_settings": {"n_ctx": self.context}}
         told["build_info"] = self.announced
         return web.json_response(told)
 

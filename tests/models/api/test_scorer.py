@@ -64,7 +64,7 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
         assert (described["method"], described["url"]) == (form, server.url)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", slow_except(FORMS, ["token_ids", "echo"]))
 def test_handshake_is_stored_until_the_server_changes(local: Scorer, tmp_path: Path, form: str) -> None:
     tokenizer = local.tokenizer if form == "echo_text" else None
     with serve(local, form, announced="b1", version="fp1") as server:
@@ -114,16 +114,16 @@ def test_method_that_vanished_is_chosen_again(local: Scorer, tmp_path: Path, all
 
 
 def test_text_and_next_token_fit_into_the_context(local: Scorer) -> None:
-    with serve(local) as server:
+    with serve(local, context=64) as server:
         scorer = scorer_of(server)
-        texts = ["Tokyo" + " is" * count for count in range(100, 300)]
+        texts = ["Tokyo" + " is" * count for count in range(20, 80)]
         lengths = [1 + len(local.tokenizer(text, add_special_tokens=False).input_ids) for text in texts]
         passages = [Passage(text, 0, 5) for text in texts]
-        at = lengths.index(256)
+        at = lengths.index(64)
         (whole,) = score_passages(scorer, [passages[at - 1 : at + 2]], leading=scorer.leading, from_span=False)
         # All but a sentence's last token are sent, and one is drawn behind them.
         assert set(whole.reasons) == {2}
-        assert "257 tokens" in whole.reasons[2]
+        assert "65 tokens" in whole.reasons[2]
         (scored,) = scorer.score(["Tokyo"], [[text.removeprefix("Tokyo ") for text in texts[at - 1 : at + 2]]])
         assert set(scored.reasons) == {2}
 

@@ -1,10 +1,28 @@
 """Measurements made of random numbers, for tests of what is computed from them."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
 import numpy as np
 
+from kgprobe.base.tables import INTERNAL
+from kgprobe.papers.studies.study import Study
 from kgprobe.probes.distractors.evidence import DistractorEvidence, Measured, NamedEntity, Rival, Sentence, measured
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.results.rendering.plots import CategoryPlot, Plot
+from kgprobe.results.result import Listing
 from kgprobe.sampling.keys import FactKey
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class MadeStudy(Study):
+    """A study of given rows and plots."""
+
+    data: Annotated[Sequence[Mapping[str, Any]], Listing("", detail=True)]
+    plots: Annotated[Sequence[Plot | CategoryPlot], INTERNAL] = ()
+
+    name: ClassVar[str] = "made"
 
 
 def outcomes(facts: int, sentences: int, count: int, seed: int, shift: float = 0.0) -> list[Outcome]:

@@ -14,16 +14,16 @@ from scipy import stats
 from kgprobe.base.errors import KgprobeError
 from kgprobe.papers.baselines.human_data import Scored
 from kgprobe.papers.baselines.measures import Scores
-from kgprobe.papers.studies.agreement import Compared, calibration_study, robustness_study
+from kgprobe.papers.studies.agreement import CalibrationStudy, Compared, calibration_study, robustness_study
 from kgprobe.papers.studies.distractors import counts_study, sentences_study, sizes_study, strategies_study
-from kgprobe.papers.studies.study import DATA, WHOLE, Study
+from kgprobe.papers.studies.study import DATA, WHOLE
 from kgprobe.probes.distractors.curves import mean_curve
 from kgprobe.probes.distractors.evidence import DistractorEvidence, Measured, measured
 from kgprobe.results.rendering import page as report_page
 from kgprobe.results.rendering.plots import COLOURS, Category, CategoryPlot, Line, Plot
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.agreement import agreement, calibrate
-from tests.papers.studies.made import measure, outcomes
+from tests.papers.studies.made import MadeStudy, measure, outcomes
 from tests.results.rendering.page_numbers import assert_study_agrees
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -40,8 +40,9 @@ def test_strategies_are_compared_on_common_facts() -> None:
         unaskable={"no name": 10},
     )
     study = strategies_study({"random": easy, "temporal-semantic": fewer}, "demo", {"seed": 3})
-    assert [row["n"] for row in study.table] == [1, 2, 5, 8]
-    for row in study.table:
+    (table,) = [table for table in study.tables() if table.key == "table"]
+    assert [row["n"] for row in table.rows] == [1, 2, 5, 8]
+    for row in table.rows:
         assert row["random"] == pytest.approx(easy.min_at_n[10:, row["n"] - 1].mean())
         assert row["temporal-semantic"] == pytest.approx(hard.min_at_n[10:, row["n"] - 1].mean())
     assert len(study.data) == 2 * 8
@@ -60,7 +61,7 @@ def test_strategies_are_compared_on_common_facts() -> None:
     ]
     assert "87.5% of the distractors are proved" in notes
     verdict = r"those of ([\w-]+): mean Min@(\d+) ([\d.]+)"
-    assert_study_agrees(study, ("N", ""), ("Position", ""), verdict=verdict)
+    assert_study_agrees(study, ("N", ""), ("N", ""), verdict=verdict)
     with pytest.raises(KgprobeError, match="No fact could be asked in all"):
         strategies_study({"a": easy, "b": dataclasses.replace(hard, facts=("other",) * 60)}, "demo", {})
 
@@ -76,43 +77,43 @@ def test_strategies_study_counts_former_objects_by_position() -> None:
             ]
             made[place] = replace(outcome, evidence=replace(evidence, sentences=tuple(short)))
     study = strategies_study({"random": measured(made, 4), "other": measured(made, 4)}, "demo", {})
-    assert study.to_dict()["tables"]["former"] == [
-        {"position": position, "random": share, "other": share} for position, share in ((1, 0.5), (2, 0.0), (4, 0.0))
+    assert study.tables()[1].rows == [
+        {"n": position, "random": share, "other": share} for position, share in ((1, 0.5), (2, 0.0), (4, 0.0))
     ]
-    assert [row["former"] for row in study.data[:4]] == [0.5, 0, 0, 0]
+    assert [row.former for row in study.data[:4]] == [0.5, 0, 0, 0]
     assert [plot.title for plot in study.plots] == ["By strategy", "Former objects by position"]
     assert study.plots[1].lines[0].y == [0.5, 0, 0, 0]
     never = dataclasses.replace(measured(made, 4), former_at=np.zeros((60, 4)))
-    assert strategies_study({"random": never}, "demo", {}).further == []
+    assert strategies_study({"random": never}, "demo", {}).former == []
 
 
 def test_enough_distractors_is_where_the_order_settles() -> None:
     made = measure(facts=80)
     study = counts_study(made, "demo", {})
     for row in study.data:
-        n = row["n"]
-        assert row["Min@n"] == pytest.approx(made.min_at_n[:, n - 1].mean())
-        assert row["chance"] == pytest.approx(made.chance[:, n - 1].mean())
+        n = row.n
+        assert row.min_at_n.value == pytest.approx(made.min_at_n[:, n - 1].mean())
+        assert row.chance == pytest.approx(made.chance[:, n - 1].mean())
         expected = stats.kendalltau(made.avg_at_n[:, n - 1], made.avg_at_n[:, -1]).statistic
-        assert row["τ Avg@n"] == pytest.approx(expected)
-    settled = [row["n"] for row in study.data if row["τ Avg@n"] < 0.9]
+        assert row.tau_avg_at_n == pytest.approx(expected)
+    settled = [row.n for row in study.data if row.tau_avg_at_n < 0.9]
     assert f"Avg@n has settled its order of the facts from n = {max(settled) + 1} on" in study.verdict
     assert_study_agrees(study, ("N", ""))
 
 
 def test_all_sentences_agree_with_themselves_and_fewer_do_less() -> None:
     study = sentences_study(outcomes(60, 4, 8, seed=2), 8, "demo", {})
-    assert [row["sentences"] for row in study.data] == [1, 2, 3, 4]
+    assert [row.sentences for row in study.data] == [1, 2, 3, 4]
     # Of the facts with 1 to 4 sentences in equal numbers, a quarter has one and is left out.
-    assert [row["facts"] for row in study.data] == [45, 45, 30, 15]
+    assert [row.facts for row in study.data] == [45, 45, 30, 15]
     last = study.data[-1]
-    assert (last["τ Min"], last["τ Avg"], last["spread Avg"]) == (pytest.approx(1), pytest.approx(1), pytest.approx(0))
+    assert (last.tau_min, last.tau_avg, last.spread_avg) == (pytest.approx(1), pytest.approx(1), pytest.approx(0))
     first = study.data[0]
-    assert first["τ Avg"] < study.data[1]["τ Avg"] < 1
-    assert first["spread Avg"] > study.data[1]["spread Avg"] > 0
+    assert first.tau_avg < study.data[1].tau_avg < 1
+    assert first.spread_avg > study.data[1].spread_avg > 0
     # A mean over random subsets is, on average, the mean over all.
     whole = measure(60, 4, 8, seed=2).avg_at_n[np.arange(60) % 4 > 0, -1].mean()
-    assert first["mean Avg"] == pytest.approx(whole, abs=0.02)
+    assert first.mean_avg == pytest.approx(whole, abs=0.02)
     assert_study_agrees(study, ("Sentences", ""))
     with pytest.raises(KgprobeError, match="two sentences or more"):
         sentences_study(outcomes(5, 1, 8, seed=2), 8, "demo", {})
@@ -126,16 +127,19 @@ def test_line_through_sizes_is_least_squares_on_logarithms() -> None:
     made = {f"m{size}": (10**size, measure(seed=size, shift=2 - size / 4)) for size in (9, 6, 8, 7)}
     measured, parameters = by_model(made)
     study = sizes_study(measured, parameters, 8, {})
-    assert [row["parameters"] for row in study.data] == [10**6, 10**7, 10**8, 10**9]
+    assert [row.parameters for row in study.data] == [10**6, 10**7, 10**8, 10**9]
     means = [made[f"m{size}"][1].avg_at_n[:, -1].mean() for size in (6, 7, 8, 9)]
-    assert [row["Avg@8"] for row in study.data] == pytest.approx(means)
+    assert [row.avg_at_n.value for row in study.data] == pytest.approx(means)
     slope, intercept = np.polyfit([6, 7, 8, 9], means, 1)
-    assert [row["line"] for row in study.data] == pytest.approx([intercept + slope * size for size in (6, 7, 8, 9)])
+    assert [row.line for row in study.data] == pytest.approx([intercept + slope * size for size in (6, 7, 8, 9)])
     assert f"10^{(0.9 - intercept) / slope:.1f} parameters" in study.notes[1]
     points, line = study.plots[0].lines
     assert (points.points, points.labels, line.points) == (True, ["m6", "m7", "m8", "m9"], False)
     # Whiskers are the ends of the intervals.
-    assert (points.low, points.high) == ([row["low"] for row in study.data], [row["high"] for row in study.data])
+    assert (points.low, points.high) == (
+        [row.avg_at_n.low for row in study.data],
+        [row.avg_at_n.high for row in study.data],
+    )
     assert study.verdict.startswith("The largest model, m9, knows more than the smallest one, m6: mean Avg@8 ")
     assert_study_agrees(study, ("Parameters", "Avg@8"))
     falling = {model: 10**15 // number for model, number in parameters.items()}
@@ -148,7 +152,7 @@ def test_there_is_no_line_through_two_sizes() -> None:
     made = {f"m{size}": (10**size, measure(seed=1, shift=0.01 * size)) for size in (6, 7)}
     study = sizes_study(*by_model(made), 8, {})
     assert [line.points for line in study.plots[0].lines] == [True]
-    assert [row["line"] for row in study.data] == [None, None]
+    assert [row.line for row in study.data] == [None, None]
     assert ["A line is left out" in note for note in study.notes] == [True]
     assert "knows no more than" in study.verdict
     assert "their intervals overlap, so that is not sure" in study.verdict
@@ -157,14 +161,14 @@ def test_there_is_no_line_through_two_sizes() -> None:
 def test_one_fact_has_no_band() -> None:
     one = measure(facts=1)
     compared = strategies_study({"a": one, "b": one}, "demo", {})
-    assert all((row["low"], row["high"]) == (None, None) for row in compared.data)
+    assert all((row.mean.low, row.mean.high) == (None, None) for row in compared.data)
     assert all(len(line.low) == len(line.high) == 0 for line in compared.plots[0].lines)
     assert "[" not in compared.verdict + " ".join(compared.notes)
     assert compared.verdict.endswith("not surely harder than b.")
     counted = counts_study(one, "demo", {})
-    assert {row["Avg@n low"] for row in counted.data} == {None}
+    assert {row.avg_at_n.low for row in counted.data} == {None}
     sized = sizes_study({"a": one, "b": one}, {"a": 1, "b": 10}, 8, {})
-    assert sized.data[0]["low"] is None
+    assert sized.data[0].avg_at_n.low is None
     assert len(sized.plots[0].lines[0].low) == 0
     assert "a single fact shows little" in sized.verdict
 
@@ -201,7 +205,7 @@ def test_robustness_shows_greatest_n_and_widest_beam() -> None:
         return Scores(grid[name], values * 0 if name == "same" else values)
 
     study = robustness_study({name: Compared(scores(name), scores(name)) for name in grid}, 30, [], "demo", {})
-    shown = {(row["measure"], row["options"]) for row in study.table}
+    shown = {(row.measure, row.options) for row in study.table}
     assert shown == {
         ("distractors:random", "aggregation = min, n = 20"),
         ("distractors:random", "aggregation = avg, n = 20"),
@@ -213,13 +217,13 @@ def test_robustness_shows_greatest_n_and_widest_beam() -> None:
     assert "the greatest n and the widest beam" in study.notes[0]
     (plot,) = study.plots
     assert isinstance(plot, CategoryPlot)
-    assert [one.value for one in plot.categories] == [row["τ"] for row in study.table]
-    assert [(one.low, one.high) for one in plot.categories] == [(row["low"], row["high"]) for row in study.table]
+    shown = [(None, None, None) if row.tau is None else dataclasses.astuple(row.tau) for row in study.table]
+    assert [(one.value, one.low, one.high) for one in plot.categories] == shown
     assert plot.categories[-1] == Category("same", None, None, None)
     assert study.verdict.startswith("Flaws of sentences matter least to ")
 
 
-def calibrated(values: dict[str, list[float]], scores: list[float], **about: int) -> Study:
+def calibrated(values: dict[str, list[float]], scores: list[float], **about: int) -> CalibrationStudy:
     made = {name: Scores([{}], np.array(its)[:, None]) for name, its in values.items()}
     scored = Scored([FactKey("s", f"f{n}") for n in range(len(scores))], np.array(scores), (), **about)
     return calibration_study(made, scored, "demo", {})
@@ -233,20 +237,20 @@ def test_measures_are_ranked_on_the_facts_that_all_of_them_have() -> None:
     chosen = [score if place % 3 else np.nan for place, score in enumerate(scores)]
     noisy = [value if place % 3 == 0 else score for place, (value, score) in enumerate(zip(noisy, scores, strict=True))]
     study = calibrated({"noisy": noisy, "chosen": chosen, "hardly": [1.0] + 59 * [np.nan]}, scores)
-    rows = {row["measure"]: row for row in study.table}
-    assert {name: (row["facts"], row["own facts"]) for name, row in rows.items()} == {
+    rows = {row.measure: row for row in study.table}
+    assert {name: (row.facts, row.own_facts) for name, row in rows.items()} == {
         "noisy": (40, 60),
         "chosen": (40, 40),
     }
-    assert rows["noisy"]["mean τ"] == rows["chosen"]["mean τ"] == 1 > rows["noisy"]["τ on own facts"]
+    assert rows["noisy"].tau == rows["chosen"].tau == 1 > rows["noisy"].own_tau
     assert study.notes[1].startswith("All are ranked on the 40 of 60 facts for which each has a value")
     assert study.notes[1].endswith("Without chosen there would be 60.")
     assert "hardly is left out" in study.notes[2]
     assert "means over 3 folds of 40 facts. On its own facts, chosen agrees best (τ 1.000 on 40 facts)" in study.verdict
-    assert [rows[name]["rank on own facts"] for name in ("chosen", "noisy")] == [1, 2]
+    assert [rows[name].own_rank for name in ("chosen", "noisy")] == [1, 2]
     (plot,) = study.plots
     assert isinstance(plot, CategoryPlot)
-    assert [one.name for one in plot.categories] == [row["measure"] for row in study.table]
+    assert [one.name for one in plot.categories] == [row.measure for row in study.table]
 
 
 def test_measure_of_too_few_common_facts_is_not_ranked() -> None:
@@ -254,10 +258,10 @@ def test_measure_of_too_few_common_facts_is_not_ranked() -> None:
     first, second = scores.copy(), scores.copy()
     first[:30], second[25:] = np.nan, np.nan
     study = calibrated({"first": first.tolist(), "second": second.tolist()}, scores.tolist(), repeated=2)
-    ranked = [(row["measure"], row["rank"], row["rank on own facts"], row["own facts"]) for row in study.table]
+    ranked = [(row.measure, row.rank, row.own_rank, row.own_facts) for row in study.table]
     # Both agree perfectly on their own facts.
     assert ranked == [("first", 1, 1, 30), ("second", None, 2, 25)]
-    assert study.table[1]["τ on own facts"] == pytest.approx(1)
+    assert study.table[1].own_tau == pytest.approx(1)
     assert "second is not ranked: with it, 0 facts would be left for all." in study.notes
     assert any(note.startswith("2 scores are repetitions for a fact") for note in study.notes)
 
@@ -273,7 +277,8 @@ def test_calibration_curves_equal_naive_definition() -> None:
     made["probability"] = Scores([{}], prefixes[-1][:, :1], {}, prefixes[..., :1])
     scored = Scored([FactKey("s", f"f{n}") for n in range(facts)], scores, ())
     study = calibration_study(made, scored, "demo", {}, seed=9)
-    tables = study.to_dict()["tables"]
+    tables = {table.key: table.rows for table in study.tables() if not table.title.startswith("Gain")}
+    gains = study.tables()[-1].rows
     order = np.random.default_rng(9).permutation(facts).tolist()
     folds = [[fact for fact in range(facts) if order.index(fact) % 3 == fold] for fold in range(3)]
     best = [fold.best for fold in calibrate(prefixes[-1], scores, seed=9).folds]
@@ -292,9 +297,9 @@ def test_calibration_curves_equal_naive_definition() -> None:
             taus = [agreement(values[own, place], scores[own]) for place, own in zip(columns, folds, strict=True)]
             assert row[name] == pytest.approx(np.mean(taus))
             gain = (row[name] + 1) / (tables["sentences"][0][name] + 1)
-            assert tables["gain"][m - 1][name] == pytest.approx(gain)
+            assert gains[m - 1][name] == pytest.approx(gain)
     assert tables["sentences"][-1]["probability"] == pytest.approx(
-        next(row["mean τ"] for row in study.table if row["measure"] == "probability")
+        next(row.tau for row in study.table if row.measure == "probability")
     )
     titles = ["Agreement with people", "By the number of distractors", "By the number of cloze sentences"]
     assert [plot.title for plot in study.plots] == [*titles, "Gain by cloze sentences"]
@@ -310,9 +315,10 @@ def test_robustness_with_best_configurations_is_their_mean() -> None:
     study = robustness_study(measures, 20, [], "demo", {}, best={"rouge-l": [{"beams": beams} for beams in (1, 5, 5)]})
     (row,) = study.table
     taus = [stats.kendalltau(flawed.values[:, n], corrected.values[:, n]).statistic for n in (0, 2, 2)]
-    assert (row["measure"], row["options"]) == ("rouge-l", "beams = 1; beams = 5")
-    assert row["τ"] == pytest.approx(np.mean(taus))
-    assert row["low"] < row["τ"] < row["high"]
+    assert (row.measure, row.options) == ("rouge-l", "beams = 1; beams = 5")
+    assert row.tau is not None
+    assert row.tau.value == pytest.approx(np.mean(taus))
+    assert row.tau.low < row.tau.value < row.tau.high
     everything = [
         stats.kendalltau(
             np.append(flawed.values[:, n], flawless.values[:, n]),
@@ -320,7 +326,7 @@ def test_robustness_with_best_configurations_is_their_mean() -> None:
         ).statistic
         for n in (0, 2, 2)
     ]
-    assert (row["τ of all sentences"], row["sentences"]) == (pytest.approx(np.mean(everything)), 40)
+    assert (row.tau_of_all, row.sentences) == (pytest.approx(np.mean(everything)), 40)
     assert_study_agrees(study, ("Measure, Options", "Τ"), verdict=r": ([^:]*), τ ([\d.-]+)")
     assert len(study.data) == 4
 
@@ -331,7 +337,7 @@ def test_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     with (tmp_path / "study" / DATA).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["strategy"], int(row["n"]), float(row["mean"])) for row in rows] == [
-        (row["strategy"], row["n"], row["mean"]) for row in study.data
+        (row.strategy, row.n, row.mean.value) for row in study.data
     ]
     whole = json.loads((tmp_path / "study" / WHOLE).read_text())
     assert (whole["config"], len(whole["data"])) == ({"seed": 1}, 16)
@@ -348,7 +354,7 @@ def test_study_is_a_table_a_plot_and_the_data(tmp_path: Path) -> None:
     assert page.index("The hardest distractors are those of") < page.index("<h2>")
     assert f"<h2>{study.plots[0].title}</h2>" in page
     assert "a &lt;model&gt;" in page
-    for shown in (study.notes[0], f"{study.table[0]['random']:.3f}", "&#34;seed&#34;: 1"):
+    for shown in (study.notes[0], f"{study.table[0].mean.value:.3f}", "&#34;seed&#34;: 1"):
         assert shown in page.split("Plotly.newPlot")[-1]
     assert "<b>" not in page.split("Plotly.newPlot")[-1]
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
@@ -380,9 +386,7 @@ def test_plot_separates_equal_curves_and_draws_whiskers(tmp_path: Path) -> None:
     points = Line("models", [1, 2], [0.5, 0.6], [0.4, 0.5], [0.6, 0.8], points=True, labels=["x", "y"])
     categories = CategoryPlot("C", "value", [Category("one", 0.5, 0.2, 0.6), Category("two", None)], (-1, 1))
     plots = [Plot("A", "n", "mean", same), Plot("B", "n", "mean", [points]), categories]
-    page = (
-        Study(name="made", title="T", verdict="V", table=[], data=[], plots=plots).page(tmp_path / "made").read_text()
-    )
+    page = MadeStudy(title="T", verdict="V", data=[], plots=plots).page(tmp_path / "made").read_text()
     drawn = [json.loads(its) for its in re.findall(r"Plotly.newPlot\(\s*\"plot-\d\",\s*(\[.*?\]),\s*\{", page, re.S)]
     curves = [trace for trace in drawn[0] if "fill" not in trace]
     for what in ("dash", "width"):

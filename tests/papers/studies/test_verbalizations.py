@@ -1,5 +1,6 @@
 """Errors of sentences: rates of the published annotation, and agreement of annotators."""
 
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -38,19 +39,19 @@ def annotated(path: Path, *errors: str) -> Path:
 def test_published_annotation_gives_published_tables(shared_data: Path) -> None:
     table = shared_data / "distractors" / "verbalization_errors.csv"
     result = kgprobe.study_verbalizations([table], context="present")
-    rates = {row["error"]: row for row in result.table}
-    assert {row["sentences"] for row in result.table} == {77}
+    rates = {row.error: row for row in result.data}
+    assert {row.sentences for row in result.data} == {77}
     for error, published in PUBLISHED.items():
         row = rates.pop(error)
-        assert [100 * row[key] for key in ("share", "low", "high")] == pytest.approx(published, abs=0.051)
+        assert [100 * (end or 0) for end in astuple(row.share)] == pytest.approx(published, abs=0.051)
     assert not rates
-    categories = {row["category"]: row for row in result.to_dict()["tables"]["categories"]}
-    shares = {name: round(100 * row["share"], 1) for name, row in categories.items()}
+    categories = {row.category: row for row in result.categories}
+    shares = {name: round(100 * row.share.value, 1) for name, row in categories.items()}
     assert shares == {ONLY_MINOR: 45.5, WITH_BLUNDER: 0.0, FREE: 54.5}
     assert "verbalization_errors: not used: 75: its context is not present." in result.notes
-    assert "agreement" not in result.to_dict()["tables"]
+    assert result.agreement == []
     everything = kgprobe.study_verbalizations([table])
-    assert {row["sentences"] for row in everything.table} == {152}
+    assert {row.sentences for row in everything.data} == {152}
     assert everything.folder != result.folder
     assert_study_agrees(result, ("Error", "Share"))
 
@@ -62,22 +63,22 @@ def test_agreement_of_annotators_counts_shared_sentences(tmp_path: Path) -> None
     # The fifth sentence is not annotated by the first person.
     assert "ann: not used: 1: it is not annotated (write - if it has no errors)." in result.notes
     assert "Kinds that the paper's Table 8 does not have: odd." in result.notes
-    counts = {(row["annotator"], row["error"]): (row["count"], row["sentences"]) for row in result.table}
+    counts = {(row.annotator, row.error): (row.count, row.sentences) for row in result.data}
     assert (counts["ann", "sub_deter"], counts["ben", "sub_deter"]) == ((2, 5), (1, 6))
-    agreement = {row["error"]: row for row in result.to_dict()["tables"]["agreement"]}
-    assert {row["sentences"] for row in agreement.values()} == {5}
+    agreement = {row.error: row for row in result.agreement}
+    assert {row.sentences for row in agreement.values()} == {5}
     # Both say sub_deter once, one of them alone once more: 4 of 5 equal; expected 2/5 · 1/5 + 3/5 · 4/5.
-    assert agreement["sub_deter"]["κ"] == pytest.approx((0.8 - 0.56) / (1 - 0.56))
-    assert agreement["obj_deter"]["κ"] == 1
-    assert (agreement["wrong_conjug"]["κ"], agreement["wrong_conjug"]["all agree"]) == (None, 1)
+    assert agreement["sub_deter"].kappa == pytest.approx((0.8 - 0.56) / (1 - 0.56))
+    assert agreement["obj_deter"].kappa == 1
+    assert (agreement["wrong_conjug"].kappa, agreement["wrong_conjug"].all_agree) == (None, 1)
     # ann: free, minor, minor, blunder, free; ben: free, minor, minor, blunder, minor.
     expected = (2 * 1 + 2 * 3 + 1 * 1) / 25
-    assert agreement["category"]["κ"] == pytest.approx((0.8 - expected) / (1 - expected))
+    assert agreement["category"].kappa == pytest.approx((0.8 - expected) / (1 - expected))
     assert result.verdict.endswith("Agreement on the category: κ 0.69 on 5 shared sentences.")
     cid = annotated(tmp_path / "cid.csv", "-", "-", "-", "-", "-", "-")
     assert_study_agrees(result, ("Error, Annotator", "Share"))
     three = kgprobe.study_verbalizations([ann, ben, cid])
-    assert "Fleiss' κ" in three.further[1].title
+    assert "Fleiss' κ" in three.tables()[-1].title
     other = tmp_path / "other"
     other.mkdir()
     with pytest.raises(kgprobe.ArgumentError, match="`tables` has two files of the annotator ann"):
