@@ -4,14 +4,14 @@ from tests.shape import figures
 
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
-    "lines of the package": 93_630,
+    "lines of the package": 93_600,
     "lines of the tests": 62_620,
-    "modules": 476,
+    "modules": 473,
     "modules with one importer": 106,
     "record types": 784,
     "records built at one place": 393,
-    "functions": 5_034,
-    "short functions called once": 453,
+    "functions": 5_028,
+    "short functions called once": 446,
     "lines of a function, 99th percentile": 60,
 }
 
