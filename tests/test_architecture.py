@@ -1,6 +1,7 @@
 """The house: which room may know which."""
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -43,6 +44,26 @@ ORDER = [
     "cli",
 ]
 MOST_LINES = 900
+# Modules that read the trail of outcomes, with all evidence; others read its table (`kgprobe/answers/table.py`).
+READERS_OF_THE_TRAIL = {
+    "answers/table.py": "makes the table",
+    "api/datasets.py": "exports the probability of each choice",
+    "api/studies.py": "opens measurements for curves by number of distractors",
+    "datasets/assessment.py": "writes all names of right answers into the sheets of annotators",
+    "cli/probe.py": "prints the path of the trail",
+    "judge/correction.py": "opens the labels of statements and negatives",
+    "judge/labels.py": "labels are the answers to statements and negatives, with their texts",
+    "papers/studies/templates.py": "compares a fact's sentences",
+    "results/graph_rates.py": "names lost facts of a run, whose table may not be made yet",
+    "results/judged_graph.py": "opens the labels of statements and negatives",
+    "results/measurement.py": "returns outcomes to users, and writes the probes' exports",
+    "running/learning.py": "learns from a run's answers before it resumes, without its table",
+    "running/rounds.py": "counts a run's named answers before it resumes, without its table",
+}
+# Readers of `kgprobe.answers.store`, and the outcomes of a result, unless they are in memory.
+_READS_THE_TRAIL = re.compile(
+    r"\bread_(outcomes|lines|rounds)\b|\bOutcomes\(|(?<!self)(?<!batch)(?<!learning)\.outcomes\b"
+)
 
 
 def modules() -> list[Path]:
@@ -86,6 +107,12 @@ def test_papers_are_known_to_the_doors_only() -> None:
         if own.split(".")[0] not in ("papers", "api", "cli"):
             above[str(path)] = [name for name in imported(path) if room_of(name).startswith("papers")]
     assert {path: names for path, names in above.items() if names} == {}
+
+
+def test_evidence_is_read_by_few_modules_with_a_reason() -> None:
+    texts = {str(path.relative_to(PACKAGE)): path.read_text(encoding="utf-8") for path in modules()}
+    readers = {name for name, text in texts.items() if _READS_THE_TRAIL.search(text)}
+    assert readers - {"answers/store.py"} == set(READERS_OF_THE_TRAIL)
 
 
 def import_graph() -> dict[str, set[str]]:

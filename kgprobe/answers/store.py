@@ -93,6 +93,7 @@ class TrailLine(msgspec.Struct, Generic[E], frozen=True, kw_only=True, omit_defa
 
 
 _decode_place = msgspec.json.Decoder(_Place).decode
+_BEFORE_PLACE = b'{"place":'
 _decode_draw = msgspec.json.Decoder(StoredDraw).decode
 
 
@@ -308,7 +309,11 @@ def _later_lines(path: Path) -> dict[int, int]:
     expected = offset = 0
     with open_trail(path) as file:
         for number, line in enumerate(file, start=1):
-            place = _decoded(_decode_place, path, number, line).place
+            # The place is the first field: decoding all of a line takes three times as long.
+            if line.startswith(_BEFORE_PLACE) and b"," in line:
+                place = int(line[len(_BEFORE_PLACE) : line.index(b",")])
+            else:
+                place = _decoded(_decode_place, path, number, line).place
             if place < expected:
                 later[place] = offset
             elif place > expected:

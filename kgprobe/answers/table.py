@@ -2,10 +2,11 @@
 
 The table is made in one pass over the trail when it is first read, together with the probe's own results, and found
 again by a digest of the trail. It is an Arrow file that is mapped into memory. A million answers by distractors, 1.7
-GB, take 78 seconds of processor time (two shared cores) and 0.9 GB to make; opening takes less than a second. The
+GB, take 57 seconds of processor time (two busy cores) and 1.1 GB to make; opening takes less than a second. The
 evidence itself is only in the trail.
 """
 
+import hashlib
 import os
 import time
 from collections import Counter, deque
@@ -14,7 +15,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import cache, cached_property
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -26,6 +27,7 @@ from kgprobe.base.files import replacing
 from kgprobe.base.intervals import Mean, Percent, Points, Share
 from kgprobe.base.tables import Table
 from kgprobe.base.version import __version__
+from kgprobe.graph.ingest import collecting_rarely
 from kgprobe.probes.outcome import Evidence, Headline, Outcome, ProbeResults, Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.stats.proportions import more_than_half
@@ -54,8 +56,11 @@ _COLUMNS: Mapping[str, pa.DataType] = {
     "names": pa.map_(_TEXT, _NUMBER),
     **dict.fromkeys(("text", "former"), _TEXT),
 }
+# Fields that only some probes' evidence has.
+_FIELDS: Mapping[str, pa.DataType] = {"examples": pa.int32(), "kind": _TEXT, "negative": _TEXT}
 _MEASURE, _COUNT = "measure: ", "count: "
 
+T = TypeVar("T")
 Positions: TypeAlias = NDArray[np.int64]
 
 
@@ -68,8 +73,9 @@ class Answers:
             verdict counts) and prompt; round, inclusion and smallest (see
             :class:`~kgprobe.answers.store.StoredDraw`); what the evidence has of subject_label, object (its id),
             object_label, question, right_answer, prediction (None if right), probability and chance (see
-            :class:`~kgprobe.probes.outcome.Evidence`); of its alternatives names, text and former; and its values
-            and counts, in columns ``measure: NAME`` and ``count: NAME``.
+            :class:`~kgprobe.probes.outcome.Evidence`); of its alternatives names, text and former; its fields examples,
+            kind and negative, only for probes that have them; and its values and counts, in columns ``measure: NAME``
+            and ``count: NAME``.
         results: the probe's own tables and headline.
     """
 
@@ -140,7 +146,7 @@ class Answers:
         # The last of several values is assigned.
         first[of_fact[::-1]] = rows[::-1]
         latest[of_fact[agrees]] = rows[agrees]
-        columns: dict[str, Any] = {name: self.texts(name, first) for name in ("subject", "relation")}
+        columns: dict[str, Any] = {name: _shared(self.texts(name, first)) for name in ("subject", "relation")}
         columns |= {"right": right, "wrong": wrong}
         columns |= {"refused": numbers[Verdict.REFUSED], "off_format": numbers[Verdict.OFF_FORMAT]}
         for name in self.table.column_names:
@@ -151,7 +157,9 @@ class Answers:
         columns["guessed"] = list(map(cache(more_than_half), columns["chances"]))
         frame: pd.DataFrame = pd.DataFrame(columns, index=pd.Index(facts, dtype=object))
         for name in ("question", "right_answer", "prediction", *details):
-            frame[name] = pd.Series(self.texts(name, latest), frame.index, dtype=object)
+            texts = self.texts(name, latest)
+            values = _shared(texts) if name in ("right_answer", "prediction") else texts
+            frame[name] = pd.Series(values, frame.index, dtype=object)
         return frame
 
     def means(self) -> "pd.DataFrame":
@@ -191,11 +199,11 @@ class Answers:
     def _chances(self) -> list[tuple[float, ...]]:
         """Return the known chance levels of each fact with answers."""
         facts, rows, of_fact = self._by_fact
-        chances = self._numbers("chance")[rows]
-        known = np.flatnonzero(~np.isnan(chances))
-        ordered = chances[known[np.argsort(of_fact[known], kind="stable")]].tolist()
+        levels = self._numbers("chance")[rows]
+        known = np.flatnonzero(~np.isnan(levels))
+        ordered = levels[known[np.argsort(of_fact[known], kind="stable")]].tolist()
         ends = np.cumsum(np.bincount(of_fact[known], minlength=len(facts))).tolist()
-        return [tuple(ordered[start:end]) for start, end in pairwise([0, *ends])]
+        return _shared(tuple(ordered[start:end]) for start, end in pairwise([0, *ends]))
 
     @cached_property
     def _verdicts(self) -> NDArray[np.int8]:
@@ -209,6 +217,12 @@ class Answers:
         return numbers
 
 
+def _shared(values: Iterable[T]) -> list[T]:
+    """Return values of which equal ones are the same object, to save memory."""
+    known: dict[T, T] = {}
+    return [known.setdefault(value, value) for value in values]
+
+
 class _Origin(msgspec.Struct, frozen=True):
     """The answers that a table was made of, and the program that made it.
 
@@ -216,12 +230,14 @@ class _Origin(msgspec.Struct, frozen=True):
         count: see :class:`~kgprobe.answers.store.Outcomes`.
         size, changed: of the whole file.
         digest: of the counted answers.
+        columns: see :func:`_digest_of_columns`.
     """
 
     count: int | None
     size: int
     changed: int
     digest: str
+    columns: str
     version: str = __version__
 
 
@@ -239,7 +255,7 @@ def read_answers(folder: Path, kind: ProbeKind, described: Mapping[str, Any], co
     Raises:
         KgprobeError: see :func:`~kgprobe.answers.store.read_lines`.
     """
-    trail, path = folder / FILE, folder / TABLE
+    trail, path, columns = folder / FILE, folder / TABLE, _digest_of_columns(kind)
     with open_trail(trail) as file:
         stat = os.fstat(file.fileno())
     changed = stat.st_mtime_ns if time.time_ns() - stat.st_mtime_ns > _SETTLED else 0
@@ -250,12 +266,12 @@ def read_answers(folder: Path, kind: ProbeKind, described: Mapping[str, Any], co
             # A table of another version, or a damaged one.
             pass
         else:
-            is_same = (origin.version, origin.count) == (__version__, count)
+            is_same = (origin.version, origin.columns, origin.count) == (__version__, columns, count)
             if is_same and (origin.size, origin.changed) == (stat.st_size, stat.st_mtime_ns):
                 return answers
             if is_same and origin.digest == digest_of_answers(trail, count):
                 return answers
-    origin = _Origin(count, stat.st_size, changed, digest_of_answers(trail, count))
+    origin = _Origin(count, stat.st_size, changed, digest_of_answers(trail, count), columns)
     lines = read_lines(trail, kind.evidence(), count)
     if not os.access(folder, os.W_OK):
         return collect_answers(kind, lines, described)
@@ -267,10 +283,24 @@ def read_answers(folder: Path, kind: ProbeKind, described: Mapping[str, Any], co
 def collect_answers(kind: ProbeKind, lines: Iterable[TrailLine[Any]], described: Mapping[str, Any]) -> Answers:
     """Return the answers of lines, in memory."""
     sink = pa.BufferOutputStream()
-    _write(sink, kind, lines, described, _Origin(None, 0, 0, ""))
+    _write(sink, kind, lines, described, _Origin(None, 0, 0, "", ""))
     return _opened(sink.getvalue())[1]
 
 
+def _columns(kind: ProbeKind) -> dict[str, pa.DataType]:
+    """Return the columns that do not depend on the answers."""
+    own = kind.evidence().__struct_fields__
+    return {**_COLUMNS, **{name: type_ for name, type_ in _FIELDS.items() if name in own}}
+
+
+def _digest_of_columns(kind: ProbeKind) -> str:
+    """Return a digest of the columns and of the fields of the evidence, of which they are made."""
+    fields = ((field.name, str(field.type)) for field in msgspec.structs.fields(kind.evidence()))
+    columns = ((name, str(type_)) for name, type_ in _columns(kind).items())
+    return hashlib.sha256(repr((*columns, *fields)).encode()).hexdigest()
+
+
+@collecting_rarely()
 def _write(
     sink: pa.NativeFile, kind: ProbeKind, lines: Iterable[TrailLine[Any]], described: Mapping[str, Any], origin: _Origin
 ) -> None:
@@ -278,21 +308,22 @@ def _write(
     lines = iter(lines)
     # The first answer names the measures and the counts.
     begin: list[TrailLine[Any]] = []
-    schema = pa.schema(_COLUMNS)
+    common = _columns(kind)
+    schema = pa.schema(common)
     for line in lines:
         begin.append(line)
         if line.evidence is not None and line.verdict.counts:
             measures = {f"{_MEASURE}{name}": _NUMBER for name in line.evidence.values}
             counts = {f"{_COUNT}{name}": pa.int64() for name in line.evidence.counts}
-            schema = pa.schema({**_COLUMNS, **measures, **counts})
+            schema = pa.schema({**common, **measures, **counts})
             break
     with pa.ipc.new_file(sink, schema) as writer:
 
         def outcomes() -> Iterator[Outcome]:
             rows: list[tuple[Any, ...]] = []
-            own = schema.names[len(_COLUMNS) :]
+            fields, own = schema.names[len(_COLUMNS) : len(common)], schema.names[len(common) :]
             for line in chain(begin, lines):
-                rows.append(_row(line, own))
+                rows.append(_row(line, fields, own))
                 if len(rows) == _BATCH:
                     writer.write_batch(_batch(rows, schema))
                     rows.clear()
@@ -307,8 +338,8 @@ def _write(
         writer.write_batch(_batch([], schema), custom_metadata=about)
 
 
-def _row(line: TrailLine[Any], own: Sequence[str]) -> tuple[Any, ...]:
-    """Return the values of a line, in the order of the columns; the last ones are the probe's ``own``."""
+def _row(line: TrailLine[Any], fields: Sequence[str], own: Sequence[str]) -> tuple[Any, ...]:
+    """Return the values of a line, in the order of the columns; the last ones are ``fields`` and ``own``."""
     evidence: Evidence | None = line.evidence
     question: tuple[Any, ...] = (None,) * 8
     alternatives: tuple[Any, ...] = (None,) * 3
@@ -333,7 +364,14 @@ def _row(line: TrailLine[Any], own: Sequence[str]) -> tuple[Any, ...]:
                 raise ValueError(f"{type(evidence).__name__}: names of values and counts differ between answers")
     origin = line.subject, line.fact, line.relation, _VERDICTS.index(line.verdict.value), line.reason, line.prompt
     draw = line.round, line.inclusion, line.smallest
-    return (*origin, *draw, *question, *alternatives, *map(values.get, own))
+    return (
+        *origin,
+        *draw,
+        *question,
+        *alternatives,
+        *(getattr(evidence, name, None) for name in fields),
+        *map(values.get, own),
+    )
 
 
 def _batch(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:

@@ -264,7 +264,7 @@ def study_examples(
         for count in counts:
             title = f"{count} examples, draw {examples_seed}"
             measurement = measure_with(title, examples=count, examples_seed=examples_seed, choices=chosen.choices)
-            measurements[title], draws[count, examples_seed] = measurement, measurement.outcomes
+            measurements[title], draws[count, examples_seed] = measurement, measurement.answers
     config = folders_of(measurements, seed) | asdict(chosen)
     return example_counts_study(draws, measurement.model, config, seed).save(missing)
 
@@ -300,9 +300,9 @@ def study_prompting(
     measurements = {}
     for title, given in prompt_formats(chosen.separators).items():
         measurement = measurements[title] = measure_with(title, **common, **given)
-    outcomes = {title: measurement.outcomes for title, measurement in measurements.items()}
+    answers = {title: measurement.answers for title, measurement in measurements.items()}
     config = folders_of(measurements, seed) | asdict(chosen)
-    return prompting_study(outcomes, measurement.model, config).save(missing)
+    return prompting_study(answers, measurement.model, config).save(missing)
 
 
 @documented(TemplatesOptions, Draw, parameters=[Asking])
@@ -341,7 +341,7 @@ def study_templates(
         "distractors": (SENTENCES, {"distractors": chosen.distractors}, "templates"),
         "questions": (QUESTIONS, {}, "wording"),
     }
-    measurements, outcomes = {}, {}
+    measurements, asked = {}, {}
     for probe in probes:
         kind, given, origin_option = settings[probe]
         for origin in ("hand", "generic"):
@@ -349,9 +349,9 @@ def study_templates(
             measurement = measure_to_the_end(
                 graph, probed, probe, callbacks, title, **common, **given, **{origin_option: origin}
             )
-            measurements[title], outcomes[kind, origin] = measurement, measurement.outcomes
+            measurements[title] = asked[kind, origin] = measurement
     config = folders_of(measurements, common["seed"]) | asdict(chosen)
-    return templates_study(outcomes, chosen.distractors, measurement.model, config).save(missing)
+    return templates_study(asked, chosen.distractors, measurement.model, config).save(missing)
 
 
 @documented(NoisyExamplesOptions, parameters=[Draw, Asking])

@@ -7,7 +7,7 @@ verdict. The majority of the annotators decides.
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Annotated
 
 import numpy as np
 
+from kgprobe.answers.store import Outcomes
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import replacing
 from kgprobe.base.intervals import Share
@@ -74,8 +75,10 @@ class Assessment(Result):
         return f"Majority of {annotators}; {self.undecided:,} votes without one left out."
 
 
-def write_sheet(path: Path, results: Mapping[str, Sequence[Outcome]], per_kind: int, seed: int) -> int:
+def write_sheet(path: Path, results: Mapping[str, Iterable[Outcome]], per_kind: int, seed: int) -> int:
     """Write a sheet with questions of each kind, in random order, for annotators to fill in a copy each.
+
+    Memory: a row of the sheet for each answered question.
 
     Args:
         results: outcomes of each result, by its name.
@@ -90,10 +93,12 @@ def write_sheet(path: Path, results: Mapping[str, Sequence[Outcome]], per_kind: 
     generator = np.random.default_rng(seed)
     rows: list[dict[str, str]] = []
     for name, outcomes in results.items():
-        for kind in KINDS:
-            answered = [(key, evidence) for key, _, evidence in _answered(name, outcomes) if evidence.kind == kind]
-            drawn = generator.permutation(len(answered))[:per_kind]
-            rows.extend(_sheet_row(*answered[place]) for place in drawn)
+        answered: dict[str, list[dict[str, str]]] = {kind: [] for kind in KINDS}
+        for key, _, evidence in _answered(name, outcomes):
+            answered[evidence.kind].append(_sheet_row(key, evidence))
+        for of_kind in answered.values():
+            drawn = generator.permutation(len(of_kind))[:per_kind]
+            rows.extend(map(of_kind.__getitem__, drawn))
     if not rows:
         raise KgprobeError("No answered question to assess; `kgprobe probe questions` asks some.")
     with replacing(path) as unfinished, open(unfinished, "w", encoding="utf-8", newline="") as file:
@@ -103,7 +108,7 @@ def write_sheet(path: Path, results: Mapping[str, Sequence[Outcome]], per_kind: 
     return len(rows)
 
 
-def _answered(name: str, outcomes: Sequence[Outcome]) -> Iterator[tuple[str, Outcome, QuestionEvidence]]:
+def _answered(name: str, outcomes: Iterable[Outcome]) -> Iterator[tuple[str, Outcome, QuestionEvidence]]:
     """Yield the id in a sheet, the outcome and the evidence of each question with a verdict."""
     for place, outcome in enumerate(outcomes):
         if outcome.verdict.counts and isinstance(outcome.evidence, QuestionEvidence):
@@ -161,7 +166,7 @@ def _sheet_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise KgprobeError(f"{path} is not a CSV file in UTF-8 ({error}).") from error
 
 
-def assess(results: Mapping[str, Sequence[Outcome]], paths: Sequence[Path]) -> Assessment:
+def assess(results: Mapping[str, Iterable[Outcome]], paths: Sequence[Path]) -> Assessment:
     """Return the shares of understood questions, of verdicts that agree with people, and of both."""
     majorities, undecided = read_sheets(paths)
     shares: list[AssessedShare] = []
@@ -205,16 +210,16 @@ def _judged(is_right: bool | None, kind: str, majority: Mapping[str, bool]) -> I
             yield _BOTH, agrees and majority[UNDERSTOOD]
 
 
-def outcomes_by_name(results: Sequence[Stored]) -> dict[str, list[Outcome]]:
-    """Return the outcomes of results by the names that identify them in a sheet.
+def outcomes_by_name(results: Sequence[Stored]) -> dict[str, Outcomes]:
+    """Return the outcomes of results, read from disk, by the names that identify them in a sheet.
 
     Raises:
         ArgumentError: two results have one name.
     """
-    outcomes: dict[str, list[Outcome]] = {}
+    outcomes: dict[str, Outcomes] = {}
     for result in results:
         name = result.about.name
         if name in outcomes:
             raise ArgumentError("results", f"has two results named {name}; make a sheet for each of them.")
-        outcomes[name] = list(result.outcomes)
+        outcomes[name] = result.outcomes
     return outcomes

@@ -8,7 +8,7 @@ from statistics import fmean
 import pandas as pd
 
 from kgprobe.answers.table import Answers
-from kgprobe.labelling.classes import NO_ANSWERS, Counts
+from kgprobe.labelling.classes import Counts
 from kgprobe.labelling.ways import RECALL, SAMPLED, Way
 
 
@@ -30,10 +30,6 @@ class WayAnswers:
     guessed: Mapping[str, float | None]
     rounds: Sequence[pd.DataFrame]
     fact_count: int
-
-    def of(self, fact: str, column: str | None = None) -> Counts:
-        """Return the counts of a fact in a column, the way's own by default."""
-        return self.facts[column or self.way.name].get(fact, NO_ANSWERS)
 
 
 def count_answers(way: Way, measurements: Sequence[Answers]) -> WayAnswers:

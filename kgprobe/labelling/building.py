@@ -14,7 +14,7 @@ from kgprobe.labelling.answers import WayAnswers
 from kgprobe.labelling.classes import NO_ANSWERS, Counts, profile_class, slick_class
 from kgprobe.labelling.prediction import Predictions
 from kgprobe.labelling.table import ASKED, PREDICTED, LabelledFact
-from kgprobe.labelling.ways import DIRECT, RECALL, RECOGNITION, SAMPLED, THINKING
+from kgprobe.labelling.ways import PROFILED, RECALL, SAMPLED
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 
 # Facts that are Python objects at a time.
@@ -25,55 +25,21 @@ class AnswersByFact:
     """The answers of all ways, in the order of asking, by fact."""
 
     def __init__(self, answers: Sequence[WayAnswers]) -> None:
-        self.answers = {of_way.way.name: of_way for of_way in answers}
+        self.answers = answers
+        self._columns = {column: facts for of_way in answers for column, facts in of_way.facts.items()}
 
     def counts(self, fact: str) -> dict[str, tuple[int, int]]:
         """Return right answers and all answers to a fact, by column; columns without answers are left out."""
-        counts = {}
-        for of_way in self.answers.values():
-            for column in of_way.way.columns:
-                own = of_way.of(fact, column)
-                if own.answers:
-                    counts[column] = (own.right, own.answers)
-        return counts
+        return {column: facts[fact][:2] for column, facts in self._columns.items() if fact in facts}
 
-    def recognised(self, fact: str) -> Counts:
-        """Return the answers that choose between the object and others, of the first way that decides."""
-        return self._first(fact, RECOGNITION)
-
-    def recalled(self, fact: str) -> Counts:
-        """Return the answers to direct questions, of the first way that decides."""
-        return self._first(fact, DIRECT)
-
-    def thinking(self, fact: str) -> Counts:
-        """Return the answers with thinking."""
-        return self._of(fact, THINKING)
-
-    def greedy(self, fact: str) -> Counts:
-        """Return the greedy answers of recall."""
-        return self._of(fact, RECALL)
-
-    def sampled(self, fact: str) -> Counts:
-        """Return the sampled answers of recall."""
-        return self._of(fact, RECALL, SAMPLED)
-
-    def slick(self, fact: str) -> str | None:
-        """Return SliCK's class."""
-        return slick_class(self.greedy(fact), self.sampled(fact))
-
-    def profile(self, fact: str) -> str | None:
-        """Return the profile."""
-        return profile_class(self.recognised(fact), self.recalled(fact), self.thinking(fact))
-
-    def _of(self, fact: str, way: str, column: str | None = None) -> Counts:
-        return self.answers[way].of(fact, column) if way in self.answers else NO_ANSWERS
-
-    def _first(self, fact: str, ways: Sequence[str]) -> Counts:
-        for way in ways:
-            counts = self._of(fact, way)
+    def of(self, fact: str, *columns: str) -> Counts:
+        """Return the answers to a fact in the first column in which they decide; else those in the last."""
+        counts = NO_ANSWERS
+        for column in columns:
+            counts = self._columns.get(column, {}).get(fact, NO_ANSWERS)
             if counts.decides:
-                return counts
-        return NO_ANSWERS
+                break
+        return counts
 
 
 def labelled_rows(
@@ -97,7 +63,8 @@ def labelled_rows(
             counts = answers.counts(ids[0])
             slick, profile = None, None
             if counts:
-                slick, profile = answers.slick(ids[0]), answers.profile(ids[0])
+                slick = slick_class(answers.of(ids[0], RECALL), answers.of(ids[0], SAMPLED))
+                profile = profile_class(*(answers.of(ids[0], *columns) for columns in PROFILED))
             yield LabelledFact(*ids, basis, known, low, high, word.value, slick, profile, counts)
         on_progress(StepProgress("Writing labels", int(positions[-1]) + 1, len(facts), "facts"))
 

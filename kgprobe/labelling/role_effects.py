@@ -18,10 +18,9 @@ from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.labelling.roles import FAR, HELD_OUT, NEAR, TAUGHT, FactRole
 from kgprobe.results.answers import Stored, collect_answers
-from kgprobe.results.forgetting import LossVerdict, notes_on_base, settings_note
+from kgprobe.results.forgetting import ChangedFact, LossVerdict, changed_facts, notes_on_base, settings_note
 from kgprobe.results.rendering.checks import Check
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, points
-from kgprobe.running.paired_facts import ChangedFact, changed_facts
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.paired_proportions import (
     BOUND_CONFIDENCE,

@@ -22,6 +22,7 @@ from kgprobe.labelling.building import AnswersByFact
 from kgprobe.labelling.classes import Counts
 from kgprobe.labelling.prediction import Calibration
 from kgprobe.labelling.table import PROFILE, REMEDY, SLICK, STATISTICS
+from kgprobe.labelling.ways import PROFILED, RECALL, SAMPLED
 from kgprobe.stats.proportions import mean_share
 
 
@@ -56,12 +57,13 @@ class LabelStatistics(msgspec.Struct, frozen=True):
 
 def statistics_of(answers: AnswersByFact, calibration: Calibration | None) -> LabelStatistics:
     """Return the statistics of a table. Cost: one pass over the answers."""
-    facts = list(dict.fromkeys(chain.from_iterable(of_way.facts[name] for name, of_way in answers.answers.items())))
+    facts = list(dict.fromkeys(chain.from_iterable(of_way.facts[of_way.way.name] for of_way in answers.answers)))
     guessed = {
-        "slick": _mean_classes(_slick_by_guessing(answers.greedy(fact), answers.sampled(fact)) for fact in facts),
+        "slick": _mean_classes(
+            _slick_by_guessing(answers.of(fact, RECALL), answers.of(fact, SAMPLED)) for fact in facts
+        ),
         "profile": _mean_classes(
-            _profile_by_guessing(answers.recognised(fact), answers.recalled(fact), answers.thinking(fact))
-            for fact in facts
+            _profile_by_guessing(*(answers.of(fact, *columns) for columns in PROFILED)) for fact in facts
         ),
     }
     return LabelStatistics(
@@ -79,7 +81,7 @@ def read_statistics(folder: Path) -> LabelStatistics:
 
 def _way_rates(answers: AnswersByFact) -> list[WayRate]:
     rates = []
-    for of_way in answers.answers.values():
+    for of_way in answers.answers:
         for column in of_way.way.columns:
             shares = [own.right / own.answers for own in of_way.facts[column].values()]
             right = mean_share(shares) if shares else None

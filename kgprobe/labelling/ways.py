@@ -21,6 +21,8 @@ SAMPLED = "recall_sampled"
 # Ways by preference, of answers that choose between the object and others, and of answers to direct questions.
 RECOGNITION = (DISTRACTORS, EXAMPLES, STATEMENTS)
 DIRECT = (QUESTIONS, RECALL, GENERATION)
+# Ways that decide a profile: by recognition, by direct questions, by thinking.
+PROFILED = (RECOGNITION, DIRECT, (THINKING,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,75 @@ An inverse graph keeps the facts' ids, by which the directions are paired. docs/
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
+from kgprobe.base.intervals import Share
+from kgprobe.base.tables import Heading, Names, ResultRow
 from kgprobe.results.result import SHOWN_FACTS, Listing, Result
-from kgprobe.running.paired_facts import DirectionCounts, OneWayFact, count_directions, one_way_facts
-from kgprobe.running.shared_facts import AnsweredFacts, SharedFacts
+from kgprobe.running.shared_facts import AnsweredFacts, Bools, SharedFacts
+from kgprobe.stats.proportions import share
 
 _BOTH = (
     "A fact counts as known in a direction if it has more right answers than wrong ones. The chance level may differ"
     " between directions: see the table of results."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class OneWayFact(ResultRow):
+    """A fact that is known in only one direction.
+
+    Attributes:
+        known: ``forwards`` or ``backwards``.
+        subject: id of the subject in the graph that is not reversed.
+        known_question, known_answer: question and right answer in the direction in which the fact is known.
+        missed_question, missed_answer: those of the other direction.
+        prediction: the model's answer in the other direction.
+    """
+
+    known: str
+    fact: str
+    subject: str
+    relation: str
+    relation_name: Annotated[str, Heading("relation")]
+    known_question: str
+    known_answer: Annotated[str, Heading("known {known}")]
+    missed_question: Annotated[str, Heading("asked")]
+    missed_answer: Annotated[str, Heading("missed {missed}")]
+    prediction: Annotated[str | None, Heading("prediction")]
+
+    def cells(self, names: Names | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """Return the cells of a table; the headings name the two directions."""
+        missed = "backwards" if self.known == "forwards" else "forwards"
+        return ResultRow.cells(self, {"known": self.known, "missed": missed})
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionCounts(ResultRow):
+    """Knowledge of a group of facts in both directions.
+
+    Attributes:
+        relation: id; None for all facts.
+        forwards, backwards: shares of the facts that are known.
+        both: number of facts that are known in both directions.
+        forwards_alone, backwards_alone: number of facts that are known in only this direction.
+        not_backwards: the share of facts known forwards that are not known backwards; None where none is known
+            forwards.
+        not_forwards: the same with the directions swapped.
+    """
+
+    relation: str | None
+    name: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    forwards: Annotated[Share, Heading("forwards")]
+    backwards: Annotated[Share, Heading("backwards")]
+    both: Annotated[int, Heading("both")]
+    forwards_alone: Annotated[int, Heading("forwards alone")]
+    backwards_alone: Annotated[int, Heading("backwards alone")]
+    not_backwards: Annotated[Share | None, Heading("not backwards")]
+    not_forwards: Annotated[Share | None, Heading("not forwards")]
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -86,15 +143,55 @@ def compare_directions(
     groups = []
     for relation in np.unique(relations).tolist():
         chosen = relations == relation
-        groups.append(count_directions(relation, names.get(relation, relation), known[chosen], back[chosen]))
+        groups.append(_counts(relation, names.get(relation, relation), known[chosen], back[chosen]))
     groups.sort(key=lambda counts: (-counts.forwards_alone, str(counts.relation)))
     ahead, behind = shared.labels[first], shared.labels[second]
-    one_way = one_way_facts(facts[known & ~back].tolist(), forward, backward, names)
-    one_way += one_way_facts(facts[back & ~known].tolist(), backward, forward, names)
+    one_way = _one_way_facts(facts[known & ~back].tolist(), forward, backward, names)
+    one_way += _one_way_facts(facts[back & ~known].tolist(), backward, forward, names)
     return Directions(
         forwards=ahead,
         backwards=behind,
-        overall=count_directions(None, "all", known, back),
+        overall=_counts(None, "all", known, back),
         relations=groups,
         one_way_facts=one_way,
     )
+
+
+def _counts(relation: str | None, name: str, known: Bools, back: Bools) -> DirectionCounts:
+    """Count the facts of a group that are known in each direction; ``known`` is forwards, ``back`` backwards."""
+    total, first, second, both = len(known), int(known.sum()), int(back.sum()), int((known & back).sum())
+    return DirectionCounts(
+        relation,
+        name,
+        total,
+        share(first, total),
+        share(second, total),
+        both,
+        first - both,
+        second - both,
+        share(first - both, first) if first else None,
+        share(second - both, second) if second else None,
+    )
+
+
+def _one_way_facts(
+    facts: list[str], known: AnsweredFacts, missed: AnsweredFacts, names: Mapping[str, str]
+) -> list[OneWayFact]:
+    """Return facts that are known in one direction, by name of the relation."""
+    one_way = []
+    for fact, row, other in zip(facts, known.rows(facts), missed.rows(facts), strict=True):
+        one_way.append(
+            OneWayFact(
+                known.direction,
+                fact,
+                other["subject"] if known.reversed else row["subject"],
+                row["relation"],
+                names.get(row["relation"], row["relation"]),
+                row["question"],
+                row["right_answer"],
+                other["question"],
+                other["right_answer"],
+                other["prediction"],
+            )
+        )
+    return sorted(one_way, key=lambda fact: (fact.relation_name, fact.fact))

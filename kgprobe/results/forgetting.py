@@ -13,7 +13,7 @@ import numpy as np
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.intervals import Points, Share
-from kgprobe.base.tables import Heading
+from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.results.answers import (
     ON_SHARED,
     Stored,
@@ -27,9 +27,8 @@ from kgprobe.results.answers import (
 )
 from kgprobe.results.rendering.checks import Check
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, change_in_words, points
-from kgprobe.running.paired_facts import ChangedFact, RelationLoss, changed_facts, losses_by_relation
 from kgprobe.running.settings import note_of_dates
-from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
+from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds, loss_bounds
 from kgprobe.stats.proportions import share
 
@@ -62,6 +61,47 @@ _ACCURACY = (
     "{caveat} The loss is in percentage points, with its one-sided 95% bounds. Detectable loss: the smallest loss that"
     " would be found to exceed the margin with 80% power."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFact(ResultRow):
+    """A fact that only one of the two models has right.
+
+    Attributes:
+        change: ``forgotten`` if only the base model has it right, else ``gained``.
+        question, right_answer: those of the model that has it wrong.
+        base_prediction, tuned_prediction: the models' answers; None where the evidence has none.
+    """
+
+    change: str
+    fact: str
+    subject: str
+    relation: str
+    relation_name: Annotated[str, Heading("relation")]
+    question: Annotated[str, Heading("question")]
+    right_answer: Annotated[str, Heading("right")]
+    base_prediction: Annotated[str | None, Heading("prediction before")]
+    tuned_prediction: Annotated[str | None, Heading("prediction now")]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationLoss(ResultRow):
+    """The loss of accuracy in a relation, in [-1, 1]."""
+
+    relation: str
+    name: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    forgotten: Annotated[int, Heading("forgotten")]
+    gained: Annotated[int, Heading("gained")]
+    loss: Annotated[float, Heading("loss", Points)]
+
+    def sentence(self, low: float, high: float) -> str:
+        """Return the loss with its bounds in a sentence."""
+        change = "lost" if self.loss >= 0 else "gained"
+        return (
+            f"{100 * abs(self.loss):.1f} points {change} on {self.facts:,} facts: {self.forgotten:,} forgotten,"
+            f" {self.gained:,} gained (bounds of the loss {100 * low:.1f} and {100 * high:.1f} points)."
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -245,7 +285,7 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
     total, lost, gained = len(shared.facts), int(is_lost.sum()), int(is_gained.sum())
     low, high = loss_bounds(lost, gained, total)
     discordant, loss = (lost + gained) / total, (lost - gained) / total
-    relations = losses_by_relation(shared.relations, is_lost, is_gained, names)
+    relations = _losses_by_relation(shared.relations, is_lost, is_gained, names)
     rank = {group.relation: place for place, group in enumerate(relations)}
     facts = np.array(shared.facts)
     forgotten = changed_facts("forgotten", facts[is_lost].tolist(), base, tuned, names)
@@ -270,3 +310,48 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
         caveat=shared.caveat,
         notes=tuple(notes_on_base(int(was.sum()), total, "facts", margin)),
     )
+
+
+def changed_facts(
+    change: str, facts: Sequence[str], base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str]
+) -> list[ChangedFact]:
+    """Return facts that only one of two models has right.
+
+    Args:
+        change: ``forgotten`` or ``gained``; of all of these facts.
+        names: names of relations by id; a missing one is replaced by the id.
+    """
+    changed = []
+    for fact, before, after in zip(facts, base.rows(facts), tuned.rows(facts), strict=True):
+        is_lost = change == "forgotten"
+        # Rounds may ask the two models different questions; the failed question is shown.
+        failed = after if is_lost else before
+        relation = before["relation"]
+        changed.append(
+            ChangedFact(
+                change,
+                fact,
+                before["subject"],
+                relation,
+                names.get(relation, relation),
+                failed["question"],
+                failed["right_answer"],
+                before["right_answer"] if is_lost else before["prediction"],
+                after["prediction"] if is_lost else after["right_answer"],
+            )
+        )
+    return changed
+
+
+def _losses_by_relation(
+    relations: Sequence[str], lost: Bools, gained: Bools, names: Mapping[str, str]
+) -> list[RelationLoss]:
+    """Return all relations by decreasing net number of lost facts."""
+    ids, of_fact, sizes = np.unique(relations, return_inverse=True, return_counts=True)
+    all_lost = np.bincount(of_fact[lost], minlength=len(ids))
+    all_gained = np.bincount(of_fact[gained], minlength=len(ids))
+    losses = []
+    for id_, *counts in zip(*(column.tolist() for column in (ids, sizes, all_lost, all_gained)), strict=True):
+        size, forgotten, learned = counts
+        losses.append(RelationLoss(id_, names.get(id_, id_), size, forgotten, learned, (forgotten - learned) / size))
+    return sorted(losses, key=lambda group: (group.gained - group.forgotten, -group.loss, group.relation))

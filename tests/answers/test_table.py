@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
@@ -139,6 +140,17 @@ def test_table_of_other_answers_is_made_again(tmp_path: Path, made: list[None], 
     before = read(tmp_path).frame()
     (tmp_path / FILE).write_bytes(change((tmp_path / FILE).read_bytes()))
     assert not read(tmp_path).frame().equals(before)
+    assert len(made) == 2
+
+
+def test_table_with_other_columns_is_made_again(
+    tmp_path: Path, made: list[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, ASKED)
+    read(tmp_path)
+    monkeypatch.setattr(table, "_FIELDS", {"shown": pa.int32(), "examples": pa.int32()})
+    assert read(tmp_path).table["shown"].to_pylist() == [0, 0, 0, 0]
+    assert "examples" not in read(tmp_path).table.column_names
     assert len(made) == 2
 
 

@@ -33,4 +33,4 @@ def test_luck_of_recall_is_that_of_its_verdict() -> None:
     answered = AnsweredRounds.of(OneFact(), answers)  # type: ignore[arg-type]
     assert (answered.right.tolist(), answered.by_luck.tolist()) == ([1], [pytest.approx(0.05)])
     # SliCK's classes count the single answers.
-    assert (answers.of("f").right, answers.of("f").answers, answers.of("f").chance) == (10, 10, pytest.approx(0.05))
+    assert answers.facts["recall"]["f"] == (10, 10, pytest.approx(0.05))

@@ -15,13 +15,7 @@ DRAWS = 20_000
 
 
 def answers_of(way: str, column: str, answers: int, chance: float) -> WayAnswers:
-    return WayAnswers(
-        WAYS[way],
-        {name: {} for name in WAYS[way].columns} | {column: {"f": Counts(1, answers, chance)}},
-        {},
-        [],
-        1,
-    )
+    return WayAnswers(WAYS[way], {column: {"f": Counts(1, answers, chance)}}, {}, [], 1)
 
 
 def test_guessed_profile_equals_a_simulation() -> None:

@@ -5,7 +5,7 @@ the same throughout. In the first study, number and selection of the examples di
 compared with the first, fact by fact: McNemar's test, and Tango's interval of the difference.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -13,17 +13,16 @@ from operator import attrgetter
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from kgprobe.answers.store import Outcomes
+from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean, Share
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.studies.paired import against_first, compare_with_first
 from kgprobe.papers.studies.study import Study, category, mean_line
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
-from kgprobe.probes.examples.evidence import ExampleEvidence
-from kgprobe.probes.outcome import Outcome, answered
 from kgprobe.results.rendering.plots import CategoryPlot, Line, Plot
 from kgprobe.results.result import Listing
 from kgprobe.stats.proportions import CONFIDENCE, share
@@ -35,9 +34,11 @@ ENOUGH = 0.95
 _REPLICATES = 1_000
 
 
-def _answers(outcomes: Iterable[Outcome]) -> dict[str, ExampleEvidence]:
-    """Return the evidence of each answered fact."""
-    return {outcome.fact.fact: evidence for outcome, evidence in answered(outcomes, ExampleEvidence)}
+def _by_fact(answers: Answers) -> pd.DataFrame:
+    """Return the answered facts: ``right`` is 1 or 0, ``probability`` of the right choice, number of ``examples``."""
+    types = {"probability": np.float64, "examples": np.int64}
+    facts: pd.DataFrame = answers.by_fact(*types).astype(types)
+    return facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,23 +87,22 @@ class ExamplesStudy(Study):
 
 
 def example_counts_study(
-    draws: Mapping[tuple[int, int], Outcomes], model: str, config: Mapping[str, Any], seed: int = 0
+    draws: Mapping[tuple[int, int], Answers], model: str, config: Mapping[str, Any], seed: int = 0
 ) -> ExamplesStudy:
     """Compare accuracy by the number of examples.
 
     Args:
-        draws: outcomes of the same facts, by number of examples and seed.
+        draws: answers to the same facts, by number of examples and seed.
     """
     counts, seeds = (sorted(set(numbers)) for numbers in zip(*draws, strict=True))
-    answers = {draw: _answers(outcomes) for draw, outcomes in draws.items()}
+    answers = {draw: _by_fact(of_draw) for draw, of_draw in draws.items()}
     common = _common(answers, counts)
     # Correctness and probability of the right choice.
     right = np.zeros((len(seeds), len(common), len(counts)))
     sure = np.zeros_like(right)
-    for (count, draw_seed), evidences in answers.items():
+    for (count, draw_seed), facts in answers.items():
         place = (seeds.index(draw_seed), slice(None), counts.index(count))
-        right[place] = [evidences[fact].is_right for fact in common]
-        sure[place] = [evidences[fact].probability for fact in common]
+        right[place], sure[place] = facts.loc[common, "right"], facts.loc[common, "probability"]
     curve = mean_curve(right.mean(axis=0), seed)
     by_draw = right.mean(axis=1)
     table, data = [], []
@@ -122,18 +122,15 @@ def example_counts_study(
         title=f"Accuracy by number of examples · {model} · {len(common):,} facts, {len(seeds)} draws of examples",
         data=data,
         table=table,
-        notes=_notes(len(next(iter(draws.values()))), len(common), by_draw),
+        notes=_notes(next(iter(draws.values())).table.num_rows, len(common), by_draw),
         config=config,
     )
 
 
-def _common(answers: Mapping[tuple[int, int], Mapping[str, ExampleEvidence]], counts: Sequence[int]) -> list[str]:
+def _common(answers: Mapping[tuple[int, int], pd.DataFrame], counts: Sequence[int]) -> list[str]:
     """Return the facts that have the full number of examples in every draw, sorted."""
-    most = 0
-    full: list[set[str]] = []
-    for (count, _), evidences in answers.items():
-        most = max([most, *map(attrgetter("examples"), evidences.values())])
-        full.append({fact for fact, evidence in evidences.items() if evidence.examples == count})
+    most = max(facts["examples"].to_numpy().max(initial=0) for facts in answers.values())
+    full = [set(facts.index[facts["examples"] == count]) for (count, _), facts in answers.items()]
     common = sorted(set.intersection(*full))
     if not common:
         raise KgprobeError(
@@ -248,24 +245,25 @@ class PromptingStudy(Study):
         return [CategoryPlot("Accuracy by way of asking", whiskers, categories, (0.0, 1.0))]
 
 
-def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mapping[str, Any]) -> PromptingStudy:
+def prompting_study(answers: Mapping[str, Answers], model: str, config: Mapping[str, Any]) -> PromptingStudy:
     """Compare ways of asking.
 
     Args:
-        outcomes: by way; at least two ways.
+        answers: by way; at least two ways.
     """
-    evidences = {way: _answers(of_way) for way, of_way in outcomes.items()}
-    common = sorted(set.intersection(*map(set, evidences.values())))
+    facts = {way: _by_fact(of_way) for way, of_way in answers.items()}
+    common = sorted(set.intersection(*(set(of_way.index) for of_way in facts.values())))
     if not common:
-        counts = "; ".join(f"{way}: {len(answers):,}" for way, answers in evidences.items())
+        counts = "; ".join(f"{way}: {len(of_way):,}" for way, of_way in facts.items())
         raise KgprobeError(f"No fact could be asked in all ways: {counts}")
-    right = {way: np.array([answers[fact].is_right for fact in common]) for way, answers in evidences.items()}
+    asked = {way: of_way.loc[common] for way, of_way in facts.items()}
+    right = {way: of_way["right"].to_numpy(bool) for way, of_way in asked.items()}
     tests = compare_with_first(right)
     shares = {way: share(int(of_way.sum()), len(common)) for way, of_way in right.items()}
     rows: list[AskingWay] = []
     data: list[AskedInAWay] = []
-    for way, answers in evidences.items():
-        probabilities = [answers[fact].probability for fact in common]
+    for way, of_way in asked.items():
+        probabilities = of_way["probability"].tolist()
         rows.append(AskingWay(way, len(common), shares[way], float(np.mean(probabilities)), *tests[way]))
         data += map(partial(AskedInAWay, way), common, right[way].tolist(), probabilities)
     return PromptingStudy(
@@ -273,23 +271,23 @@ def prompting_study(outcomes: Mapping[str, Outcomes], model: str, config: Mappin
         title=f"Ways of asking · {model} · {len(common):,} facts",
         data=data,
         table=rows,
-        notes=_prompting_notes(evidences, common),
+        notes=_prompting_notes(facts, asked),
         config=config,
     )
 
 
-def _prompting_notes(evidences: Mapping[str, Mapping[str, ExampleEvidence]], common: Sequence[str]) -> list[str]:
-    first = next(iter(evidences))
+def _prompting_notes(facts: Mapping[str, pd.DataFrame], asked: Mapping[str, pd.DataFrame]) -> list[str]:
+    first = next(iter(asked))
     notes = [
         "Facts, choices and examples are the same in all ways.",
         f"gain is the accuracy less that of {first}, with Tango's 95% interval; p is from McNemar's exact test,"
         " adjusted over the ways (Benjamini-Hochberg).",
     ]
-    facts = set().union(*evidences.values())
-    if left := len(facts) - len(common):
-        notes.append(f"{left:,} of {len(facts):,} facts could not be asked in all ways, and are left out.")
-    for way, answers in evidences.items():
-        counts = {answers[fact].examples for fact in common}
-        if len(counts) > 1:
-            notes.append(f"{way}: {min(counts)} to {max(counts)} examples before a fact.")
+    total = len(set().union(*(of_way.index for of_way in facts.values())))
+    if left := total - len(asked[first]):
+        notes.append(f"{left:,} of {total:,} facts could not be asked in all ways, and are left out.")
+    for way, of_way in asked.items():
+        fewest, most = of_way["examples"].min(), of_way["examples"].max()
+        if fewest < most:
+            notes.append(f"{way}: {fewest} to {most} examples before a fact.")
     return notes

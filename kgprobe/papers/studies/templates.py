@@ -5,7 +5,6 @@ one, against the first hand-written sentence. The difference between two hand-wr
 matters anyway. Questions are compared by the probe ``questions``. docs/methods/studies.md.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from operator import attrgetter
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -23,8 +23,8 @@ from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.studies.paired import against_first, compare_with_first
 from kgprobe.papers.studies.study import Study, category, json_number
 from kgprobe.probes.distractors.evidence import DistractorEvidence
-from kgprobe.probes.outcome import Outcome, Verdict, answered
-from kgprobe.probes.questions.evidence import QuestionEvidence
+from kgprobe.probes.outcome import Outcome, answered
+from kgprobe.results.measurement import Measurement
 from kgprobe.results.rendering.plots import CategoryPlot
 from kgprobe.results.result import Listing
 from kgprobe.stats.proportions import CONFIDENCE, share
@@ -90,7 +90,7 @@ class TemplatesStudy(Study):
 
 
 def templates_study(
-    outcomes: Mapping[tuple[str, str], Iterable[Outcome]],
+    measurements: Mapping[tuple[str, str], Measurement],
     distractors: int,
     model: str,
     config: Mapping[str, Any],
@@ -98,22 +98,27 @@ def templates_study(
     """Compare generic with hand-written templates on paired facts.
 
     Args:
-        outcomes: of the same facts, by kind (``SENTENCES``, ``QUESTIONS``) and origin (``hand``, ``generic``).
+        measurements: of the same facts, by kind (``SENTENCES``, ``QUESTIONS``) and origin (``hand``, ``generic``).
         distractors: n, of Min@n and Avg@n.
     """
-    answers: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind, _ in outcomes}
-    for (kind, origin), of_origin in outcomes.items():
+    answers: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind, _ in measurements}
+    questions: dict[str, pd.DataFrame] = {}
+    relations: dict[str, str] = {}
+    for (kind, origin), measurement in measurements.items():
+        asked = measurement.answers.by_fact(*(["kind", "negative"] if kind == QUESTIONS else []))
+        relations.update(zip(asked.index, asked["relation"], strict=True))
         if kind == SENTENCES:
-            answers[kind] |= _by_sentence(of_origin, origin, distractors)
+            answers[kind] |= _by_sentence(measurement.outcomes, origin, distractors)
+        else:
+            questions[f"{origin} question"] = asked
     notes, verdicts = [], []
-    if QUESTIONS in answers:
-        answers[QUESTIONS], left_out = _by_question(outcomes)
+    if questions:
+        answers[QUESTIONS], left_out = _by_question(questions)
         if left_out:
             notes.append(
                 f"questions: {left_out:,} facts are left out: their hand-written and generic questions differ in kind"
                 " (yes/no, or who, which and what) or in the object that they name."
             )
-    relations = {outcome.fact.fact: outcome.relation for of_origin in outcomes.values() for outcome in of_origin}
     rows: list[TemplatesOrigin] = []
     data: list[ValueByTemplates] = []
     for kind, by_way in answers.items():
@@ -175,21 +180,16 @@ def _by_sentence(outcomes: Iterable[Outcome], origin: str, count: int) -> dict[s
     return ways
 
 
-def _by_question(outcomes: Mapping[tuple[str, str], Iterable[Outcome]]) -> tuple[dict[str, dict[str, float]], int]:
+def _by_question(questions: Mapping[str, pd.DataFrame]) -> tuple[dict[str, dict[str, float]], int]:
     """Return 1 for each fact with a right answer and 0 for each with a wrong one, by origin of the question.
 
     Only facts whose questions have the same kind and object in both origins count; the others are counted.
     """
+    every = pd.concat(questions.values())
+    kinds = every[["kind", "negative"]].fillna("").reset_index().drop_duplicates()
+    different = set(kinds.loc[kinds["index"].duplicated(), "index"])
     by_origin: dict[str, dict[str, float]] = {}
-    questions_of: defaultdict[str, set[tuple[str, str | None]]] = defaultdict(set)
-    for (kind, origin), of_origin in outcomes.items():
-        if kind == QUESTIONS:
-            right = by_origin[f"{origin} question"] = {}
-            for outcome, evidence in answered(of_origin, QuestionEvidence):
-                fact = outcome.fact.fact
-                right[fact] = float(outcome.verdict is Verdict.RIGHT)
-                questions_of[fact].add((evidence.kind, evidence.negative))
-    different = {fact for fact, questions in questions_of.items() if len(questions) > 1}
-    for origin, right in by_origin.items():
-        by_origin[origin] = {fact: value for fact, value in right.items() if fact not in different}
+    for origin, facts in questions.items():
+        compared = facts[~facts.index.isin(different)]
+        by_origin[origin] = dict(zip(compared.index, compared["right"].astype(float).tolist(), strict=True))
     return by_origin, len(different)
