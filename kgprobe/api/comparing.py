@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from kgprobe.results.judge import JudgeComparison
     from kgprobe.results.knowledge_gap import KnowledgeGap
     from kgprobe.task_logs.log import ModelLog
-    from kgprobe.task_logs.task_comparison import TaskComparison
-    from kgprobe.task_logs.task_losses import TaskLosses
+    from kgprobe.task_logs.task_comparison import TaskComparison, TaskLosses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -305,7 +304,7 @@ def check(
     check_options(kind, {"roles": roles, "metrics": metrics, "shared": shared})
     checked: Forgetting | RoleComparison | TaskLosses
     if kind == LOG:
-        from kgprobe.task_logs.task_losses import find_task_losses
+        from kgprobe.task_logs.task_comparison import find_task_losses
 
         return find_task_losses(before, after, margin, metrics)
     _require_answers("tuned", kind)
