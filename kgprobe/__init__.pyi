@@ -82,6 +82,7 @@ from kgprobe.graph.reversal import reversal_of as reversal_of
 from kgprobe.graph.servers.opening import open_graph as open_graph
 from kgprobe.graph.subgraphs import facts_of as facts_of
 from kgprobe.graph.subgraphs import neighbourhood as neighbourhood
+from kgprobe.graph.subgraphs import py2neo_graph as py2neo_graph
 from kgprobe.graph.types import add_types as add_types
 from kgprobe.graph.types import remove_types as remove_types
 from kgprobe.labelling.exports.sft.files import read_manifest as read_manifest

@@ -20,6 +20,8 @@ from kgprobe.cli.help import RareOption
 
 Command: TypeAlias = Callable[..., Any]
 
+# Attribute of a function that gathers values: itself, because decorators copy attributes, and what it gathers.
+_GATHERING = "kgprobe_gathering"
 # Characters; longer lists of choices are written in the help text instead of the metavar.
 _LISTED = 40
 _METAVARS: Mapping[type, str] = {int: "N", float: "X"}
@@ -108,23 +110,38 @@ def given_options(
                 sections.setdefault(title, []).append(_decorator(option, defaults or {}))
 
     def decorate(command: Command) -> Command:
-        @wraps(command)
-        def gathered(**values: Any) -> Any:
-            context = click.get_current_context()
-            given = {}
-            for name in options:
-                value = values.pop(name)
-                # Values of --as-paper, in the default map, count as given.
-                if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                    given[name] = value
-            return command(**values, **(given if argument is None else {argument: given}))
-
-        return gathered
+        kinds_of_values: list[tuple[Sequence[str], str | None]]
+        gathering, kinds_of_values = getattr(command, _GATHERING, (None, []))
+        if gathering is not command:
+            kinds_of_values = []
+            command = _gathering(command, kinds_of_values)
+            setattr(command, _GATHERING, (command, kinds_of_values))
+        kinds_of_values.append((tuple(options), argument))
+        return command
 
     groups: list[Callable[[Command], Command]] = []
     for title, decorators in sections.items():
         groups.append(decorated_by(*decorators) if title is None else cloup.option_group(title, *decorators))
     return decorated_by(*groups, decorate)
+
+
+def _gathering(command: Command, kinds: Sequence[tuple[Sequence[str], str | None]]) -> Command:
+    """Return a command that gathers its given values: names of options, with the argument that has them."""
+
+    @wraps(command)
+    def gathered(**values: Any) -> Any:
+        context = click.get_current_context()
+        for names, argument in kinds:
+            given = {}
+            for name in names:
+                value = values.pop(name)
+                # Values of --as-paper, in the default map, count as given.
+                if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+                    given[name] = value
+            values |= given if argument is None else {argument: given}
+        return command(**values)
+
+    return gathered
 
 
 def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command], Command]:

@@ -28,7 +28,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import console, render, with_graph
 from kgprobe.graph.servers.engine import LEAST_MEMORY
-from kgprobe.graph.servers.server import DEFAULT, ENGINES
+from kgprobe.graph.servers.engines import DEFAULT, ENGINES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

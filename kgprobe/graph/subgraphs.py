@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
-from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError, how_to_install
 from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import entity_ids, relation_ids
@@ -18,6 +18,7 @@ from kgprobe.graph.runs import FactBelief, find_run, read_beliefs
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+    import py2neo
 
 # Subject and id of a fact: ids are unique among the facts of a subject.
 _Key = tuple[str, str]
@@ -296,3 +297,24 @@ def _entity(row: Row) -> Entity:
 def _attributes(record: Entity | Fact | FactBelief) -> dict[str, Any]:
     keys = ("id", "subject", "object")
     return {name: value for name, value in asdict(record).items() if value is not None and name not in keys}
+
+
+def py2neo_graph(graph: Graph) -> "py2neo.Graph":
+    """Return a connection of py2neo to the same graph, for notebooks that use py2neo.
+
+    py2neo is not developed since 2021. :meth:`kgprobe.graph.client.Graph.query` and the official ``neo4j`` driver
+    replace it.
+
+    >>> explored = py2neo_graph(graph)
+    >>> explored.evaluate("MATCH (e:Entity {id: $id}) RETURN e.label", id="Q142")
+    'France'
+
+    Raises:
+        KgprobeError: py2neo is not installed.
+    """
+    try:
+        import py2neo
+    except ModuleNotFoundError as error:
+        raise KgprobeError(f"py2neo is not installed: {how_to_install('explore')}.") from error
+    server = graph.endpoint
+    return py2neo.Graph(server.address, auth=(server.user, server.password), name=server.database)

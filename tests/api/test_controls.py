@@ -112,24 +112,16 @@ def test_controls_say_that_a_file_is_empty(example_graph: Graph, tmp_path: Path)
     assert f". {path}, line 2: " in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "France | capital | Paris",
-        '{"text": "Paris is the capital of France"}',
-    ],
-)
-def test_lists_of_facts_may_begin_with_a_byte_order_mark(example_graph: Graph, tmp_path: Path, line: str) -> None:
-    plain, marked = tmp_path / "plain.txt", tmp_path / "marked.txt"
-    plain.write_text(line + "\n")
-    marked.write_text(line + "\n", encoding="utf-8-sig")
-    expected = names_of(drawn(example_graph, plain, limit=3), "taught")
-    assert names_of(drawn(example_graph, marked, limit=3), "taught") == expected != set()
-    if "text" not in line:
-        assert {key.fact for key in list_facts(example_graph, marked, 20251201).keys} == expected
-        # As `kgprobe probe --facts` opens it.
-        with open(marked, encoding="utf-8") as file:
-            assert {key.fact for key in list_facts(example_graph, file, 20251201).keys} == expected
+def test_lists_of_facts_may_begin_with_a_byte_order_mark(example_graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "marked.txt"
+    path.write_text("France | capital | Paris\n", encoding="utf-8-sig")
+    expected = {key.fact for key in list_facts(example_graph, path, 20251201).keys}
+    assert names_of(drawn(example_graph, path, limit=3), "taught") == expected != set()
+    # As `kgprobe probe --facts` opens it.
+    with open(path, encoding="utf-8") as file:
+        assert {key.fact for key in list_facts(example_graph, file, 20251201).keys} == expected
+    path.write_text('{"text": "Paris is the capital of France"}\n', encoding="utf-8-sig")
+    assert expected <= names_of(drawn(example_graph, path, limit=3), "taught")
 
 
 def test_roles_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

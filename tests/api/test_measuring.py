@@ -83,7 +83,8 @@ def test_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Mo
     )
     assert (second.folder, starts, second.complete) == (first.folder, [4], True)
     others = [{"seed": 1}, {"distractors": 2}, {"strategy": "semantic"}, {"limit": 8}, {"as_of": 20230101}]
-    folders = {kgprobe.measure(example_graph, tiny, **OPTIONS | other).folder for other in others}
+    begin = {"batch_size": 1, "callbacks": stop}
+    folders = {kgprobe.measure(example_graph, tiny, **OPTIONS | other, **begin).folder for other in others}
     assert len(folders | {first.folder}) == 1 + len(others)
     kgprobe.measure(example_graph, tiny, **OPTIONS, name="mine")
     with pytest.raises(KgprobeError, match=r"other settings \(.*seed was 0, is 1"):
@@ -91,7 +92,7 @@ def test_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Mo
 
 
 def test_last_changes_differ_where_current_facts_do(example_graph: Graph) -> None:
-    days = [0, 20231231, *range(20240101, 20240106), *range(20240928, 20241005), 20241020, 20241021, 20991231]
+    days = [0, 20231231, 20240101, 20240102, *range(20240929, 20241003), 20241020, 20241021, 20991231]
     _, rows = example_graph.run_text("MATCH ()-[f:FACT]->() RETURN f.id AS id, f.from AS begun, f.until AS ended", {})
     facts = list(rows)
     current = [

@@ -71,12 +71,6 @@ def test_strict_and_rejected(tmp_path: Path, home: dict[str, str]) -> None:
     assert "Traceback" in kgprobe("load", "table", "--entities", entities, "--strict", "--debug", **home).stderr
 
 
-def test_empty_file_is_told(tmp_path: Path, home: dict[str, str]) -> None:
-    done = kgprobe("load", "wikidata", write(tmp_path / "dump.json", ""), **home)
-    assert done.returncode == 1
-    assert "is empty" in done.stderr
-
-
 def test_files_and_their_names_cannot_steer_the_terminal(tmp_path: Path, home: dict[str, str]) -> None:
     facts = write(tmp_path / "\x1b[2J.tsv", "subject\trelation\tobject\n\x1b[2Js\tp\t\x9b31mo\nQ404\tp\tx\u202ey\n")
     rejected = tmp_path / "rejected.txt"
@@ -109,6 +103,8 @@ def test_thirty_facts_of_my_own(tmp_path: Path, home: dict[str, str], graph_endp
 
 
 def test_load_that_loads_nothing_fails_and_says_why(tmp_path: Path, home: dict[str, str]) -> None:
+    done = kgprobe("load", "wikidata", write(tmp_path / "dump.json", ""), **home)
+    assert (done.returncode, "is empty" in done.stderr) == (1, True)
     done = kgprobe("load", "table", write(tmp_path / "films.csv", "subject,relation,object\nAlien,director\n"), **home)
     assert done.returncode == 1
     assert "Error: Nothing was loaded from films.csv; 1 records were left out." in done.stderr

@@ -81,26 +81,24 @@ def test_run_killed_in_any_phase_counts_answers_once(graph: Graph, home: Path, l
     assert bool(of_run(graph, "killed")["effects"]) == (learner == "hierarchical")
 
 
-@pytest.mark.slow
-def test_run_killed_at_last_beliefs_writes_them_on_resume(graph: Graph, home: Path) -> None:
-    load_graph(graph)
-    begin_or_go_on(graph, "undisturbed", 3, learner="hierarchical")
-    # The first three were written with the rounds.
-    for phase in (Moment("before", "beliefs/summarize", times=4), Moment("committed", "beliefs/effects", times=1)):
-        kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=3, learner="hierarchical"), phase)
-    assert begin_or_go_on(graph, "killed", 3, learner="hierarchical") == "done"
-    assert of_run(graph, "killed") == of_run(graph, "undisturbed")
+# The first three were written with the rounds.
+LAST_BELIEFS = Moment("before", "beliefs/summarize", times=4)
 
 
 @pytest.mark.slow
-def test_run_killed_at_last_beliefs_writes_them_when_shown(graph: Graph, home: Path) -> None:
+@pytest.mark.parametrize("finish", ["resumed", "shown"])
+def test_run_killed_at_last_beliefs_writes_them_later(graph: Graph, home: Path, finish: str) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", 3, learner="hierarchical")
-    phase = Moment("before", "beliefs/summarize", times=4)
-    kill_child(graph.endpoint, home, partial(begin_or_go_on, run="killed", rounds=3, learner="hierarchical"), phase)
+    again = partial(begin_or_go_on, run="killed", rounds=3, learner="hierarchical")
+    kill_child(graph.endpoint, home, again, LAST_BELIEFS)
     assert of_run(graph, "killed") != of_run(graph, "undisturbed")
-    show_run(graph, "killed")
-    assert_holds(graph, "killed")
+    if finish == "shown":
+        show_run(graph, "killed")
+        assert_holds(graph, "killed")
+    else:
+        kill_child(graph.endpoint, home, again, Moment("committed", "beliefs/effects", times=1))
+        assert again(graph) == "done"
     assert of_run(graph, "killed") == of_run(graph, "undisturbed")
 
 

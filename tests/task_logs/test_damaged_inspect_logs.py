@@ -25,25 +25,25 @@ def written_log(path: Path, compression: int = zipfile.ZIP_DEFLATED, **parts: st
     return path.read_bytes()
 
 
-def test_inspect_log_encrypted_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("compression", "places", "bits", "reason"),
+    [
+        # Flags of encryption: of the first file, and of its entry in the directory.
+        (zipfile.ZIP_DEFLATED, {b"PK\x03\x04": 6, b"PK\x01\x02": 8}, 1, " .*is encrypted"),
+        # The first of LZMA's properties, behind the name and four bytes.
+        (zipfile.ZIP_LZMA, {b"header.json": 15}, 255, ""),
+    ],
+)
+def test_inspect_log_encrypted_or_damaged_is_refused(
+    tmp_path: Path, compression: int, places: dict[bytes, int], bits: int, reason: str
+) -> None:
     path = tmp_path / "a.eval"
-    content = bytearray(written_log(path))
+    content = bytearray(written_log(path, compression))
     assert open_task_log(path).tasks["t"].mean("match") == 1
-    for signature, flag in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        content[content.index(signature) + flag] |= 1
+    for signature, offset in places.items():
+        content[content.index(signature) + offset] |= bits
     path.write_bytes(content)
-    with pytest.raises(KgprobeError, match=r"a\.eval is damaged: header.json cannot be read .*is encrypted"):
-        open_task_log(path)
-
-
-def test_inspect_log_damaged_lzma_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.eval"
-    content = bytearray(written_log(path, zipfile.ZIP_LZMA))
-    assert open_task_log(path).tasks["t"].mean("match") == 1
-    # The first of LZMA's properties, behind the name and four bytes.
-    content[content.index(b"header.json") + 15] = 255
-    path.write_bytes(content)
-    with pytest.raises(KgprobeError, match=r"a\.eval is damaged: header.json cannot be read"):
+    with pytest.raises(KgprobeError, match=rf"a\.eval is damaged: header.json cannot be read{reason}"):
         open_task_log(path)
 
 

@@ -7,7 +7,6 @@ import contextlib
 import dataclasses
 import subprocess
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +19,8 @@ from kgprobe.base.files import disk_is_full
 from kgprobe.base.progress import print_message, waiting
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.graph.servers import arcadedb, neo4j_engine
 from kgprobe.graph.servers.engine import LEAST_MEMORY, GraphEngine, Launch
+from kgprobe.graph.servers.engines import DEFAULT, ENGINES
 from kgprobe.graph.servers.folder import Folder, Ports, Server, User, check_inventory, write_inventory
 from kgprobe.graph.servers.processes import (
     LOOPBACK,
@@ -45,9 +44,6 @@ _ATTEMPTS = 5
 
 # Servers that this process has started: subprocess warns when a Popen of a running child is collected.
 _children: dict[int, subprocess.Popen[bytes]] = {}
-DEFAULT = arcadedb.ENGINE.name
-
-ENGINES: Mapping[str, GraphEngine] = {engine.name: engine for engine in (arcadedb.ENGINE, neo4j_engine.ENGINE)}
 
 
 def running(folder: Folder) -> Server | None:

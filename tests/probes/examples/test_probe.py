@@ -24,7 +24,8 @@ from tests.models.tiny import byte_level, naive_score, random_model
 from tests.written_source import WrittenSource
 
 AS_OF = 20250101
-SIX = ("gpt2", "llama", "gemma3, narrow window", "gpt_neox", "qwen2", "bloom")
+# Packed, packed with a window, and in branches; tests of models have the others.
+ARCHITECTURES = ("llama", "gemma3, narrow window", "bloom")
 SEED = 3
 
 CITIES = ["Łódź", "São Paulo", "Tokyo", "New York", "New York City", "Zürich", "Kyoto", "Paris", "York", "東京"]
@@ -80,7 +81,7 @@ def demonstrations(graph: Graph, fact: Fact, count: int) -> list[tuple[str, str]
 
 
 def test_probabilities_are_those_of_a_full_pass_for_each_choice(loaded: Graph) -> None:
-    for architecture in SIX:
+    for architecture in ARCHITECTURES:
         assert_as_full_passes(loaded, architecture, " ", " ")
     for separator, between in ((": ", "\\n"), (" is ruled from ", ". ")):
         assert_as_full_passes(loaded, "llama", separator, between)
@@ -91,7 +92,7 @@ def assert_as_full_passes(loaded: Graph, architecture: str, separator: str, betw
     probe = probe_of(loaded, scorer, examples=6, choices=5, separator=separator, between=between)
     between = between.replace("\\n", "\n")
     allowed = score_tolerance(scorer.model)
-    for fact, outcome in zip(FACTS[:6], probe.ask(KEYS[:6], [SEED]), strict=True):
+    for fact, outcome in zip(FACTS[:4], probe.ask(KEYS[:4], [SEED]), strict=True):
         evidence = evidence_of(outcome)
         its = demonstrations(loaded, fact, 6)
         text = between.join([*(f"{x}{separator}{y}" for x, y in its), LABELS[fact.subject]])
@@ -109,7 +110,7 @@ def assert_as_full_passes(loaded: Graph, architecture: str, separator: str, betw
 
 
 def test_packed_sequences_are_those_of_the_paper(loaded: Graph) -> None:
-    for architecture in SIX:
+    for architecture in ARCHITECTURES:
         assert_as_the_paper_packs(loaded, architecture)
 
 
