@@ -1,17 +1,18 @@
 """``kgprobe.compare``, ``check`` and ``gap``: stored results of one kind, and logs of other tools."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from kgprobe.base.arguments import check_choice, several, share_below, whole_number
-from kgprobe.base.errors import ArgumentError
-from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.results.kind_names import JUDGE, LABEL_TABLE
+from kgprobe.base.errors import ArgumentError, UnknownNameError
+from kgprobe.models.spec_forms import LocalOptions, is_spec
+from kgprobe.results.kind_names import JUDGE, LABEL_TABLE, MEASUREMENT, RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from kgprobe.graph.client import Graph
     from kgprobe.judge.files import Judge
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kgprobe.results.judge import JudgeComparison
     from kgprobe.results.knowledge_gap import KnowledgeGap
     from kgprobe.task_logs.log import ModelLog
+<<<<<<< HEAD
     from kgprobe.task_logs.task_comparison import TaskComparison, TaskLosses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from kgprobe.labelling.table import LabelTable
     from kgprobe.results.answers import Stored
     from kgprobe.task_logs.log import ModelLog
+=======
+    from kgprobe.task_logs.task_comparison import TaskComparison
+    from kgprobe.task_logs.task_losses import TaskLosses
+>>>>>>> main
 
     Comparable: TypeAlias = Stored | LabelTable | Labels | Judge | ModelLog
 
@@ -64,7 +70,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
 
 @overload
 def compare(
-    results: "Sequence[Stored]", *, seed: int = 0, families: "Mapping[str, str] | None" = None
+    results: "Sequence[Stored]", *, seed: int = 0, families: Mapping[str, str] | None = None
 ) -> "Comparison": ...
 
 
@@ -77,17 +83,17 @@ def compare(results: "Sequence[Judge]", *, models: "Models | None" = None) -> "J
 
 
 @overload
-def compare(results: "Sequence[ModelLog]", *, seed: int = 0, metrics: "Sequence[str]" = ()) -> "TaskComparison": ...
+def compare(results: "Sequence[ModelLog]", *, seed: int = 0, metrics: Sequence[str] = ()) -> "TaskComparison": ...
 
 
 @overload
 def compare(
-    results: "Sequence[str | Path]",
+    results: Sequence[str | Path],
     *,
     graph: "Graph | None" = None,
     seed: int = 0,
-    families: "Mapping[str, str] | None" = None,
-    metrics: "Sequence[str]" = (),
+    families: Mapping[str, str] | None = None,
+    metrics: Sequence[str] = (),
     scheme: str | None = None,
     models: "Models | None" = None,
     kind: str | None = None,
@@ -96,12 +102,12 @@ def compare(
 
 
 def compare(
-    results: "Sequence[Any]",
+    results: Sequence[Any],
     *,
     graph: "Graph | None" = None,
     seed: int = 0,
-    families: "Mapping[str, str] | None" = None,
-    metrics: "Sequence[str]" = (),
+    families: Mapping[str, str] | None = None,
+    metrics: Sequence[str] = (),
     scheme: str | None = None,
     models: "Models | None" = None,
     kind: str | None = None,
@@ -172,10 +178,10 @@ def compare(
     if kind is not None:
         check_choice("kind", kind, COMPARABLE)
     kinds = COMPARABLE if kind is None else [kind]
-    newest, notes = with_newest(results, kinds, graph)
-    kind, opened = open_alike("results", newest, kinds, graph)
+    newest, notes = _with_newest(results, kinds, graph)
+    kind, opened = _open_alike("results", newest, kinds, graph)
     given = {"seed": seed, "families": families, "metrics": metrics, "scheme": scheme, "shared": shared}
-    check_options(kind, given)
+    _check_options(kind, given)
     if kind != JUDGE and models is not None and models.local != LocalOptions():
         raise ArgumentError("device", f"and other options of models are for a {JUDGE}; this is a {kind}.")
     if len(opened) < 2 and kind != JUDGE:
@@ -188,10 +194,10 @@ def compare(
 
 def _compare(
     kind: str,
-    opened: "Sequence[Any]",
+    opened: Sequence[Any],
     seed: int,
-    families: "Mapping[str, str]",
-    metrics: "Sequence[str]",
+    families: Mapping[str, str],
+    metrics: Sequence[str],
     scheme: str,
     models: "Models | None",
     *,
@@ -230,7 +236,7 @@ def check(
 
 @overload
 def check(
-    base: "ModelLog", tuned: "ModelLog", *, margin: float | str = 0.02, metrics: "Sequence[str]" = ()
+    base: "ModelLog", tuned: "ModelLog", *, margin: float | str = 0.02, metrics: Sequence[str] = ()
 ) -> "TaskLosses": ...
 
 
@@ -241,7 +247,7 @@ def check(
     *,
     margin: float | str = 0.02,
     roles: "Path | str | Iterable[FactRole] | None" = None,
-    metrics: "Sequence[str]" = (),
+    metrics: Sequence[str] = (),
     graph: "Graph | None" = None,
     shared: bool = False,
 ) -> Any: ...
@@ -253,7 +259,7 @@ def check(
     *,
     margin: float | str = 0.02,
     roles: "Path | str | Iterable[FactRole] | None" = None,
-    metrics: "Sequence[str]" = (),
+    metrics: Sequence[str] = (),
     graph: "Graph | None" = None,
     shared: bool = False,
 ) -> "Forgetting | RoleComparison | TaskLosses":
@@ -299,9 +305,9 @@ def check(
             is unfinished or damaged, or has no metric with the values 0 and 1.
     """
     margin, metrics = share_below("margin", margin), several("metrics", metrics)
-    newest, notes = with_newest([base, tuned], ANSWERS, graph)
-    kind, (before, after) = open_alike("tuned", newest, ANSWERS, graph)
-    check_options(kind, {"roles": roles, "metrics": metrics, "shared": shared})
+    newest, notes = _with_newest([base, tuned], ANSWERS, graph)
+    kind, (before, after) = _open_alike("tuned", newest, ANSWERS, graph)
+    _check_options(kind, {"roles": roles, "metrics": metrics, "shared": shared})
     checked: Forgetting | RoleComparison | TaskLosses
     if kind == LOG:
         from kgprobe.task_logs.task_comparison import find_task_losses
@@ -345,8 +351,8 @@ def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "G
     """
     from kgprobe.results.knowledge_gap import gap_between
 
-    newest = [with_newest([result], ANSWERS, graph) for result in (stored, said)]
-    kind, opened = open_alike("said", [result for (result,), _ in newest], ANSWERS, graph)
+    newest = [_with_newest([result], ANSWERS, graph) for result in (stored, said)]
+    kind, opened = _open_alike("said", [result for (result,), _ in newest], ANSWERS, graph)
     _require_answers("said", kind)
     between = gap_between(*opened)
     return replace(between, notes=(*chain.from_iterable(notes for _, notes in newest), *between.notes))
@@ -364,8 +370,27 @@ def kind_of(result: "Comparable | str | Path", kinds: Sequence[str] = COMPARABLE
         UnknownNameError: no such result.
         ArgumentError: results of several kinds have this name, or the object is no such result.
     """
+    return _resolve(result, kinds, graph)[0]
+
+
+def _resolve(result: Any, kinds: Sequence[str], graph: "Graph | None") -> tuple[str, Any]:
+    """Return the kind of a result, and the result itself, where it was found, or the path of a log."""
     if isinstance(result, (str, Path)):
-        return _kind_of_name(result, kinds, graph)
+        from kgprobe.task_logs.opening import is_task_log
+
+        path = Path(result)
+        # Without the register of stored results, which imports more; a name without a folder may be that of a result.
+        if path.name != str(result) and is_task_log(path):
+            return LOG, path
+        from kgprobe.results.shelf import find
+
+        try:
+            entry = find(result, kinds, graph)
+        except UnknownNameError:
+            if is_task_log(path):
+                return LOG, path
+            raise
+        return entry.kind.name, entry
     from kgprobe.judge.files import Judge
     from kgprobe.labelling.labels import Labels
     from kgprobe.labelling.table import LabelTable
@@ -381,44 +406,47 @@ def kind_of(result: "Comparable | str | Path", kinds: Sequence[str] = COMPARABLE
     }
     for kind, type_ in types.items():
         if isinstance(result, type_):
-            return kind
+            return kind, result
     raise ArgumentError("results", f"has a {type(result).__name__}; expected a name or one of {', '.join(types)}.")
 
 
-def _kind_of_name(name: str | Path, kinds: Sequence[str], graph: "Graph | None") -> str:
-    from kgprobe.task_logs.opening import is_task_log
-
-    path = Path(name)
-    # Without the register of stored results, which imports more; a name without a folder may be that of a result.
-    if path.name != str(name) and is_task_log(path):
-        return LOG
-    from kgprobe.results.shelf import find
-
-    try:
-        return find(name, kinds, graph).kind.name
-    except UnknownNameError:
-        if is_task_log(path):
-            return LOG
-        raise
-
-
-def open_alike(
-    argument: str, results: "Sequence[Comparable | str | Path]", kinds: Sequence[str], graph: "Graph | None"
-) -> "tuple[str, list[Any]]":
+def _open_alike(
+    argument: str, results: Sequence[Any], kinds: Sequence[str], graph: "Graph | None"
+) -> tuple[str, list[Any]]:
     """Return the kind of the first result, and all results opened."""
-    known = [kind_of(result, kinds, graph) for result in results]
-    for result, kind in zip(results, known, strict=True):
-        if kind != known[0] and not {kind, known[0]} <= set(ANSWERS):
+    resolved = [_resolve(result, kinds, graph) for result in results]
+    first = resolved[0][0]
+    names = [str(result) if isinstance(result, (str, Path)) else type(result).__name__ for result in results]
+    for name, (kind, _) in zip(names, resolved, strict=True):
+        if kind != first and not {kind, first} <= set(ANSWERS):
             raise ArgumentError(
                 argument,
-                f"cannot be compared: {_named(results[0])} is a {known[0]}, and {_named(result)} a {kind}. Give results"
-                " of one kind.",
+                f"cannot be compared: {names[0]} is a {first}, and {name} a {kind}. Give results of one kind.",
             )
-    return known[0], [_open(kind, result, graph) for kind, result in zip(known, results, strict=True)]
+    return first, [_opened(kind, result, graph) for kind, result in resolved]
 
 
-def with_newest(
-    results: "Sequence[Any]", kinds: Sequence[str], graph: "Graph | None" = None
+def _opened(kind: str, result: Any, graph: "Graph | None") -> Any:
+    """Return a resolved result, opened; a label table without counts of its classes."""
+    from kgprobe.results.kinds import Found
+
+    if kind == LABEL_TABLE:
+        from kgprobe.labelling.table import LabelTable, read_label_table
+
+        if isinstance(result, Found):
+            return read_label_table(result.folder)
+        return result if isinstance(result, LabelTable) else result.table
+    if isinstance(result, Found):
+        return result.open(graph)
+    if isinstance(result, Path):
+        from kgprobe.task_logs.opening import open_task_log
+
+        return open_task_log(result)
+    return result
+
+
+def _with_newest(
+    results: Sequence[Any], kinds: Sequence[str], graph: "Graph | None" = None
 ) -> tuple[list[Any], list[str]]:
     """Return results with the folder of a measurement in place of each spec of a model, and notes on the folders.
 
@@ -436,8 +464,10 @@ def with_newest(
     for place, (result, is_model) in enumerate(zip(results, specs, strict=True)):
         if is_model:
             choices[place] = [entry.folder for entry in measurements_of(result)]
-        elif kind_of(result, kinds, graph) == MEASUREMENT:
-            choices[place] = [_folder_of(result, kinds, graph)]
+            continue
+        kind, resolved = _resolve(result, kinds, graph)
+        if kind == MEASUREMENT:
+            choices[place] = [resolved.folder]
     newest = dict(zip(choices, newest_alike(list(choices.values())), strict=True))
     notes = []
     for place in filter(specs.__getitem__, newest):
@@ -446,14 +476,7 @@ def with_newest(
     return [newest[place] if is_model else results[place] for place, is_model in enumerate(specs)], notes
 
 
-def _folder_of(result: "Any", kinds: Sequence[str], graph: "Graph | None") -> Path:
-    from kgprobe.results.shelf import find
-
-    folder: Path = find(result, kinds, graph).folder if isinstance(result, (str, Path)) else result.folder
-    return folder
-
-
-def check_options(kind: str, given: Mapping[str, Any]) -> None:
+def _check_options(kind: str, given: Mapping[str, Any]) -> None:
     """Raise ArgumentError if an option is given that the kind does not have.
 
     Args:
@@ -462,28 +485,3 @@ def check_options(kind: str, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if value and kind not in _OPTIONS[name]:
             raise ArgumentError(name, f"is for a {' or '.join(_OPTIONS[name])}; this is a {kind}.")
-
-
-def _named(result: "Comparable | str | Path") -> str:
-    return str(result) if isinstance(result, (str, Path)) else type(result).__name__
-
-
-def _open(kind: str, result: Any, graph: "Graph | None") -> "Comparable":
-    from kgprobe.results.shelf import find
-
-    if kind == LABEL_TABLE:
-        from kgprobe.labelling.table import LabelTable, read_label_table
-
-        if isinstance(result, (str, Path)):
-            return read_label_table(find(result, [LABEL_TABLE]).folder)
-        table: LabelTable = result if isinstance(result, LabelTable) else result.table
-        return table
-    if not isinstance(result, (str, Path)):
-        opened: Comparable = result
-        return opened
-    if kind == LOG:
-        from kgprobe.task_logs.opening import open_task_log
-
-        return open_task_log(Path(result))
-    stored: Comparable = find(result, [kind], graph).open(graph)
-    return stored

@@ -1,30 +1,28 @@
 """Labels for other tools: training sets, facts to retrieve, and properties of a user's own graph."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import check_choice, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError, how_to_install
 from kgprobe.base.files import replacing
 from kgprobe.base.options import documented, make_options
-from kgprobe.base.progress import OnProgress, no_progress, print_message
-from kgprobe.base.sanitize import counted
+from kgprobe.base.progress import OnProgress, no_progress
 from kgprobe.graph.client import Graph
 from kgprobe.graph.located_facts import LocatesFacts, refuse_loaded
 from kgprobe.graph.names import entity_ids
 from kgprobe.graph.servers.opening import open_users_graph
-from kgprobe.labelling.exports.labels import FactLabels, labels_of_run, labels_of_table
-from kgprobe.labelling.exports.question_facts import QuestionFacts
+from kgprobe.labelling.exports.labels import find_labels
+from kgprobe.labelling.exports.question_facts import question_facts
 from kgprobe.labelling.exports.retrieval import (
     WRITERS,
     FactToRetrieve,
     NotRetrieved,
     OnLeftOut,
+    RetrievalFile,
     facts_to_retrieve,
     sentences_of,
 )
@@ -34,7 +32,7 @@ from kgprobe.labelling.exports.sft.making import TrainingSet, make_training_set
 from kgprobe.labelling.exports.write_back import PREFIX, RemovedLabels, WriteBack, write_labels
 from kgprobe.labelling.exports.write_back import remove_labels as remove_written
 from kgprobe.labelling.table import LabelTable, read_label_table
-from kgprobe.results.kind_names import LABEL_TABLE, RUN
+from kgprobe.results.kind_names import LABEL_TABLE
 from kgprobe.results.measurement import Run
 from kgprobe.results.shelf import find
 from kgprobe.sources.contract import open_source
@@ -119,19 +117,6 @@ def remove_labels(
         return remove_written(graph, prefix, dry_run=dry_run, on_progress=on_progress)
 
 
-def find_labels(labels: LabelTable | Run | str | Path, graph: Graph | None = None) -> FactLabels:
-    """Return the labels of a table, or the beliefs of a run; both also by name.
-
-    Raises:
-        UnknownNameError: there is no such table or run.
-    """
-    if isinstance(labels, (str, Path)):
-        entry = find(labels, [LABEL_TABLE, RUN], graph)
-        is_run = entry.kind.name == RUN
-        labels = open_stored(labels, graph, kind="run") if is_run else read_label_table(entry.folder)
-    return labels_of_run(labels.graph, labels.name) if isinstance(labels, Run) else labels_of_table(labels)
-
-
 def _open_source(output: str, mapping: Path) -> LocatesFacts:
     try:
         source = open_source("graph", source=output, mapping=mapping)
@@ -181,26 +166,6 @@ def export_sft(
     day = as_of_day(labels.config.get("as_of") if as_of is None else as_of)
     file = None if controls is None else Path(controls)
     return make_training_set(graph, labels, Path(output), given, file, whole_number("seed", seed, 0), day)
-
-
-@dataclass(frozen=True, slots=True)
-class RetrievalFile:
-    """A written file of facts to retrieve.
-
-    Attributes:
-        left_out: numbers of other facts, by reason.
-        change: how the graph has changed since the labels were made, in a sentence; empty if it has not.
-    """
-
-    path: Path
-    facts: int
-    left_out: NotRetrieved
-    change: str = ""
-
-    def __str__(self) -> str:
-        """Return the path and the numbers of facts."""
-        parts = [f"{self.path}: {counted(self.facts, 'fact')}.", str(self.left_out), self.change]
-        return " ".join(filter(None, parts))
 
 
 @documented(RetrievalOptions)
@@ -317,7 +282,9 @@ def langchain_retriever(
         from kgprobe.labelling.exports.langchain_retriever import LangchainFactsRetriever
     except ModuleNotFoundError as error:
         raise _missing("langchain-core") from error
-    return LangchainFactsRetriever(facts=_question_facts(graph, labels, options), limit=whole_number("limit", limit))
+    return LangchainFactsRetriever(
+        facts=question_facts(graph, find_labels(labels, graph), options), limit=whole_number("limit", limit)
+    )
 
 
 def graphrag_retriever(graph: Graph, labels: LabelTable | Run | str | Path, **options: Any) -> "Retriever":
@@ -338,22 +305,8 @@ def graphrag_retriever(graph: Graph, labels: LabelTable | Run | str | Path, **op
         from kgprobe.labelling.exports.graphrag_retriever import GraphragFactsRetriever
     except ModuleNotFoundError as error:
         raise _missing("neo4j-graphrag") from error
-    return GraphragFactsRetriever(_question_facts(graph, labels, options))
+    return GraphragFactsRetriever(question_facts(graph, find_labels(labels, graph), options))
 
 
 def _missing(package: str) -> KgprobeError:
     return KgprobeError(f"The retriever needs {package}: {how_to_install('rag')}.")
-
-
-def _question_facts(graph: Graph, labels: LabelTable | Run | str | Path, options: dict[str, Any]) -> QuestionFacts:
-    for name in ("steps", "per_entity"):
-        if name in options:
-            raise ArgumentError(
-                name, "is not an option of retrievers, which return the facts of a question's entities."
-            )
-    chosen = make_options(RetrievalOptions, options, "the retriever")
-    reports = list[NotRetrieved]()
-    facts = QuestionFacts(graph, find_labels(labels, graph), sentences_of(graph), chosen, reports.append)
-    if reports[0].predicted or reports[0].remedy:
-        print_message(f"The retriever has {counted(reports[0].taken, 'unknown fact')}. {reports[0]}")
-    return facts

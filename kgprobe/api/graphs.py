@@ -1,7 +1,6 @@
 """Calls about a whole graph: describe it, paint beliefs, draw a part, find paths and communities, reverse it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
@@ -9,23 +8,19 @@ from kgprobe.base.arguments import check_choice, whole_number
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.base.options import make_options
 from kgprobe.base.progress import OnProgress, no_progress
-from kgprobe.beliefs.painting import Painted, paint_runs
+from kgprobe.beliefs.painting import Painted, expected_facts, paint_runs
 from kgprobe.graph.client import Graph
-from kgprobe.graph.communities import METHODS, NAMED, find_communities
-from kgprobe.graph.known_path import find_known_path
+from kgprobe.graph.communities import METHODS
 from kgprobe.graph.names import entity_ids
 from kgprobe.graph.runs import find_run, find_run_in_view, latest_run
 from kgprobe.graph.subgraphs import neighbourhood
-from kgprobe.results.communities import CommunityRow, IgnoranceCommunities
+from kgprobe.results.communities import IgnoranceCommunities, communities_of
 from kgprobe.results.graph_picture import MOST_FACTS, GraphPicture
 from kgprobe.results.graph_size import GraphSize, read_graph_size
-from kgprobe.results.known_path import KnownPath, PathRow
+from kgprobe.results.known_path import KnownPath, best_path
 from kgprobe.results.measurement import open_run
 from kgprobe.sampling.drawing import ReversingOptions
 from kgprobe.verbalize.inverse_graph import OnNote, open_inverse
-
-# Unasked facts that are painted by default.
-_EXPECTED = 200
 
 
 def paint_beliefs(
@@ -63,19 +58,7 @@ def paint_beliefs(
         against = open_run(graph, against).name
         if against in names:
             raise ArgumentError("against", f"is {against!r}, a painted run itself; expected another run.")
-    return paint_runs(graph, names, against, _expected_facts(graph, names, expected))
-
-
-def _expected_facts(graph: Graph, runs: Sequence[str], expected: int | None) -> int:
-    """Return the number of unasked facts to paint: 0 by default if none of the runs is in view."""
-    in_view = any(row["in_view"] and row["run"] in runs for row in graph.read("view/runs"))
-    if expected is None:
-        return _EXPECTED if in_view else 0
-    if whole_number("expected", expected, minimum=0) and not in_view:
-        raise ArgumentError(
-            "expected", f"is {expected}, but no painted run is in view; `kgprobe beliefs apply {runs[0]}` brings one."
-        )
-    return expected
+    return paint_runs(graph, names, against, expected_facts(graph, names, expected))
 
 
 def reverse_graph(
@@ -206,11 +189,7 @@ def known_path(graph: Graph, one: str, other: str, *, facts: int = 6) -> KnownPa
     start, end = (entity_ids(graph, [name])[0] for name in (one, other))
     if start == end:
         raise ArgumentError("other", f"is {start}, the same entity; expected another one.")
-    rows = []
-    for fact in find_known_path(graph, start, end, most_facts):
-        own = asdict(fact)
-        rows.append(PathRow(known=1 - own.pop("theta"), **own))
-    return KnownPath(run=run, one=start, other=end, most_facts=most_facts, facts=rows)
+    return best_path(graph, run, start, end, most_facts)
 
 
 def find_ignorance(
@@ -249,30 +228,4 @@ def find_ignorance(
     check_choice("method", method, METHODS)
     limit, seed = whole_number("limit", limit), whole_number("seed", seed, 0)
     run = latest_run(graph) if run is None else find_run(graph, run)["id"]
-    partition = find_communities(graph, run, method, sure=sure, seed=seed, limit=limit)
-    rows = []
-    for number, community in enumerate(partition.communities, start=1):
-        central = community.entities[:NAMED]
-        relations = [relation for relation, _ in community.relations[:NAMED]]
-        rows.append(
-            CommunityRow(
-                community=number,
-                entities=len(community.entities),
-                unknown=community.unknown,
-                share=community.unknown / partition.facts,
-                central=central,
-                central_labels=[partition.labels.get(entity, entity) for entity in central],
-                relations=relations,
-                relation_labels=[partition.labels.get(relation, relation) for relation in relations],
-            )
-        )
-    return IgnoranceCommunities(
-        run=run,
-        method=method,
-        sure=sure,
-        seed=seed,
-        facts=partition.facts,
-        entities=partition.entities,
-        total=partition.total,
-        communities=rows,
-    )
+    return communities_of(graph, run, method, sure=sure, seed=seed, limit=limit)

@@ -65,13 +65,8 @@ def label_facts(
         KgprobeError: the graph has none of the facts; no question of the way ``by`` was answered; the name belongs to
             another table; or the call was interrupted.
     """
+    relations = several("relations", relations)
     draw = Draw(
-        limit=limit,
-        facts=facts,
-        relations=several("relations", relations),
-        balance=balance,
-        with_former=with_former,
-        seed=seed,
-        as_of=as_of,
+        limit=limit, facts=facts, relations=relations, balance=balance, with_former=with_former, seed=seed, as_of=as_of
     )
     return make_labels(graph, model, draw, Asking(name, batch_size, models, callbacks), options, on_note, on_progress)

@@ -59,13 +59,8 @@ def measure(
         KgprobeError: the graph has no facts to ask; the folder belongs to another measurement, is in use, or is not
             writable.
     """
+    relations = several("relations", relations)
     draw = Draw(
-        limit=limit,
-        facts=facts,
-        relations=several("relations", relations),
-        balance=balance,
-        with_former=with_former,
-        seed=seed,
-        as_of=as_of,
+        limit=limit, facts=facts, relations=relations, balance=balance, with_former=with_former, seed=seed, as_of=as_of
     )
     return measure_facts(graph, model, probe, draw, Asking(name, batch_size, models, callbacks), options)

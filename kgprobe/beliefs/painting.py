@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from kgprobe.base.arguments import whole_number
+from kgprobe.base.errors import ArgumentError
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import PAINTED
@@ -26,6 +28,10 @@ _CHANGES = {("UNKNOWN", "KNOWN"): "LEARNED", ("KNOWN", "UNKNOWN"): "FORGOT"}
 # Values of a belief that a painted relationship has, in addition to the run.
 _VALUES = ("model", "alpha", "beta", "theta", "low", "high", "right", "wrong", "belief")
 _AT_ONCE = 5_000
+
+
+# Unasked facts that are painted by default.
+EXPECTED_FACTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,18 @@ def paint_runs(graph: Graph, runs: Sequence[str], against: str | None, expected:
         # The embedded engine has no Browser, and stores a node again whose labels change.
         _label_entities(graph, sizes, unknown)
     return Painted(runs, against, {type_: counts[type_] for type_ in PAINTS})
+
+
+def expected_facts(graph: Graph, runs: Sequence[str], expected: int | None) -> int:
+    """Return the number of unasked facts to paint: 0 by default if none of the runs is in view."""
+    in_view = any(row["in_view"] and row["run"] in runs for row in graph.read("view/runs"))
+    if expected is None:
+        return EXPECTED_FACTS if in_view else 0
+    if whole_number("expected", expected, minimum=0) and not in_view:
+        raise ArgumentError(
+            "expected", f"is {expected}, but no painted run is in view; `kgprobe beliefs apply {runs[0]}` brings one."
+        )
+    return expected
 
 
 def _sure_types(graph: Graph, run: str) -> dict[str, str]:

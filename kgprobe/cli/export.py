@@ -80,8 +80,8 @@ def retrieval(
     kgprobe export retrieval labels --entity France --steps 2 --per-entity 20
     kgprobe export retrieval labels --class unknown --format jsonl -o unknown
     """  # noqa: D301
-    from kgprobe.api.exporting import find_labels
     from kgprobe.base.sanitize import counted
+    from kgprobe.labelling.exports.labels import find_labels
 
     names = [*entities, *_lines(entity_file)]
     if entity_file is not None and not names:

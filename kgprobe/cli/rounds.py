@@ -8,7 +8,6 @@ import cloup
 
 import kgprobe
 from kgprobe.base.progress import waiting
-from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.cli.commands import ShareType, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
 
     from kgprobe.graph.client import Graph
     from kgprobe.models.model import Models
-    from kgprobe.results.graph_rates import GraphRates
     from kgprobe.results.measurement import Run
 
 _RUN_HELP = """Each round asks the facts that are most informative, and updates the beliefs about all facts. Prints a
@@ -217,7 +215,8 @@ def estimate(
             with waiting("Estimating"):
                 estimated = kgprobe.estimate_rates(connection, run, **options)
         else:
-            _forecast(kgprobe.estimate_rates(connection, run, predictors=options["predictors"]), precision)
+            forecast = kgprobe.estimate_rates(connection, run, predictors=options["predictors"]).forecast(precision)
+            click.echo(forecast, nl=bool(forecast), err=True)
             with running(f"Run {run}") as callbacks:
                 options |= {"precision": precision, "models": models, "callbacks": callbacks}
                 estimated = kgprobe.estimate_rates(connection, run, **options)
@@ -228,22 +227,6 @@ def estimate(
         advice = f"Go on with: kgprobe estimate {run} --precision {precision}"
         report_end(estimated.stopped, estimated.reason, f"round {estimated.run['round']}", advice)
     exit_without_answers(estimated.stopped)
-
-
-def _forecast(estimated: "GraphRates", precision: float) -> None:
-    """Print on stderr the expected number of questions for a precision, in this run and in a new one."""
-    more, fresh = estimated.questions_for(precision)
-    if not more:
-        return
-    run = estimated.run
-    click.echo(f"±{precision:g} probably takes about {more:,} more questions of this run.", err=True)
-    if fresh < more and run["sampling"] != ESTIMATE_SAMPLING:
-        click.echo(
-            f"A new run with --aim estimate takes about {fresh:,} in all: it asks"
-            f" {SAMPLING_RULES[ESTIMATE_SAMPLING].help}, and this one (sampling {run['sampling']}) draws some of them"
-            " seldom.",
-            err=True,
-        )
 
 
 @click.group(cls=CommandGroup)

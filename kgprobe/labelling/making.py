@@ -28,13 +28,13 @@ from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.labels import Labels, read_labels_of
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
 from kgprobe.labelling.statistics import statistics_of
-from kgprobe.labelling.table import LABEL_TABLE, LabelTable, read_label_config, write_label_table
+from kgprobe.labelling.table import LabelTable, read_label_config, write_label_table
 from kgprobe.labelling.ways import DISTRACTORS, QUESTIONS, WAYS, LabelOptions, Way, parse_ways
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.model import Model
 from kgprobe.models.spec_forms import absolute_spec, short_name
 from kgprobe.probes.register import PROBES
-from kgprobe.results.kind_names import JUDGED_GRAPH
+from kgprobe.results.kind_names import JUDGED_GRAPH, LABEL_TABLE
 from kgprobe.results.measurement import Measurement, measure_to_the_end
 from kgprobe.results.shelf import find
 from kgprobe.running.callbacks import Callbacks

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,16 +21,13 @@ from kgprobe.base.files import make_folder, replacing, sha256_of
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.summary import BeliefWord
+from kgprobe.graph.state import state_uid
 from kgprobe.probes.recall.classes import CLASSES
-from kgprobe.running.settings import WRITTEN, claim, digest_of, write_config
+from kgprobe.results.kind_names import LABEL_TABLE
+from kgprobe.running.settings import CONFIG, WRITTEN, claim, digest_of, read_config, write_config
 
 if TYPE_CHECKING:
     import pandas as pd
-
-import msgspec
-
-from kgprobe.graph.state import state_uid
-from kgprobe.running.settings import CONFIG, read_config
 
 FACTS, STATISTICS = "facts.parquet", "statistics.json"
 
@@ -45,8 +43,6 @@ SCHEMES: Mapping[str, tuple[str, ...]] = {"slick": SLICK, "profile": PROFILE, "b
 
 _ROWS_PER_GROUP = 65_536
 
-# Kind of the folder, in messages.
-LABEL_TABLE = "label table"
 REMEDY = "Restore it, or delete the folder and repeat the kgprobe label command that made it."
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 from kgprobe.base.intervals import Percent
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.graph.client import Graph
+from kgprobe.graph.communities import NAMED, find_communities
 from kgprobe.results.result import Listing, Result
 
 _COLUMN = ", ".join
@@ -64,3 +66,34 @@ class IgnoranceCommunities(Result):
         entities = f"{self.entities:,} entit{'y' if self.entities == 1 else 'ies'}"
         shown = f", {len(self.communities)} shown" if self.total > len(self.communities) else ""
         return f"Run {self.run}: {counted(self.facts, unknown)} of {entities}, {communities} ({self.method}){shown}."
+
+
+def communities_of(graph: Graph, run: str, method: str, *, sure: bool, seed: int, limit: int) -> IgnoranceCommunities:
+    """Return the communities of a run's unknown facts; see :func:`kgprobe.find_ignorance`."""
+    partition = find_communities(graph, run, method, sure=sure, seed=seed, limit=limit)
+    rows = []
+    for number, community in enumerate(partition.communities, start=1):
+        central = community.entities[:NAMED]
+        relations = [relation for relation, _ in community.relations[:NAMED]]
+        rows.append(
+            CommunityRow(
+                community=number,
+                entities=len(community.entities),
+                unknown=community.unknown,
+                share=community.unknown / partition.facts,
+                central=central,
+                central_labels=[partition.labels.get(entity, entity) for entity in central],
+                relations=relations,
+                relation_labels=[partition.labels.get(relation, relation) for relation in relations],
+            )
+        )
+    return IgnoranceCommunities(
+        run=run,
+        method=method,
+        sure=sure,
+        seed=seed,
+        facts=partition.facts,
+        entities=partition.entities,
+        total=partition.total,
+        communities=rows,
+    )

@@ -23,16 +23,17 @@ from kgprobe.beliefs.draw import CREDIBILITY
 from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
 from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.graph.client import Graph
+from kgprobe.graph.names import relation_names
 from kgprobe.probes.outcome import Headline, Verdict
 from kgprobe.results.about import About
-from kgprobe.results.about_facts import DatasetFacts, names_of_asked, read_about_facts
+from kgprobe.results.about_facts import about_dataset, read_about_facts
 from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_of_run
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
 from kgprobe.results.result import SHOWN_FACTS, Result
 from kgprobe.running.settings import given_name
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
-from kgprobe.sampling.years import YearSource
+from kgprobe.sampling.years import FACT_START, YearSource
 from kgprobe.stats.proportions import CONFIDENCE, against_guessing
 
 # Columns of the table of asked facts, and of their questions.
@@ -328,7 +329,7 @@ _LISTED_WORDS = (
 
 
 def make_finding(
-    graph: Graph | DatasetFacts,
+    graph: Graph | Mapping[str, str],
     about: About,
     answers: Answers,
     *,
@@ -342,7 +343,7 @@ def make_finding(
     look-ups of the facts' ends, else some passes over the columns of all facts.
 
     Args:
-        graph: the graph, or the labels of a data set's facts.
+        graph: the graph, or the labels of a data set's relations, by id.
         over_graph: estimated rates over the whole graph.
         year_relation: id of the relation whose date at the subject gives a fact's year; ``start`` takes the year in
             which the fact began; None chooses, see :mod:`kgprobe.sampling.years`.
@@ -354,7 +355,7 @@ def make_finding(
     own = answers.by_fact(*_DETAILS)
     own = own.rename(columns={"right_answer": "answer"}).rename_axis("fact").reset_index()
     unaskable = answers.reasons(Verdict.UNASKABLE)
-    if about.rounds is None or isinstance(graph, DatasetFacts):
+    if about.rounds is None or isinstance(graph, Mapping):
         believed = _counted_beliefs(own)
     else:
         rows = graph.read("beliefs/own_answers", run=about.name)
@@ -363,15 +364,25 @@ def make_finding(
         believed = pd.DataFrame(sorted(answered, key=itemgetter("fact")))
     if believed.empty:
         raise KgprobeError(f"{about.name!r} has no answers yet.")
-    facts, years = _described(graph, believed, year_relation)
+    if isinstance(graph, Mapping):
+        described = about_dataset(answers)
+        years = YearSource(FACT_START, "start of the fact", 0, len(described))
+    else:
+        subjects = dict(zip(believed["fact"], believed["subject"], strict=True))
+        described, years = read_about_facts(graph, subjects, year_relation)
+    facts = _described(believed, described)
     facts = facts.merge(own[["fact", "guessed", *ASK_COLUMNS]], on="fact", how="left")
-    names = names_of_asked(graph, facts["relation"].unique().tolist())
+    relations = facts["relation"].unique().tolist()
+    if isinstance(graph, Mapping):
+        names = {relation: graph.get(relation, relation) for relation in relations}
+    else:
+        names = relation_names(graph, relations)
     facts["relation_label"] = facts["relation"].map(names)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
     unknown, known = by_certainty(facts)
     whole = None
-    if not isinstance(graph, DatasetFacts):
+    if not isinstance(graph, Mapping):
         # Only a run with an estimate says something about the other facts.
         whole = graph_of_asked(graph, listed) if over_graph is None else graph_of_run(graph, over_graph.run, listed)
     generic = about.described.get("generic", ())
@@ -391,7 +402,7 @@ def make_finding(
         unanswered=answers.reasons(Verdict.UNANSWERED),
         measure=answers.results.headline,
         over_graph=over_graph,
-        outdated=NO_OUTDATED if isinstance(graph, DatasetFacts) else outdated_answers(graph, listed, about.as_of),
+        outdated=NO_OUTDATED if isinstance(graph, Mapping) else outdated_answers(graph, listed, about.as_of),
         whole=whole,
     )
 
@@ -411,20 +422,16 @@ def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:
     return [replace(table, notes=(*table.notes, caveat)) for table in tables]
 
 
-def _described(
-    graph: Graph | DatasetFacts, answered: pd.DataFrame, year_relation: str | None
-) -> tuple[pd.DataFrame, YearSource]:
-    """Return answers with labels, types, popularity and year of their facts. Cost: a walk from each subject."""
-    subjects = dict(zip(answered["fact"], answered["subject"], strict=True))
-    about, years = read_about_facts(graph, subjects, year_relation)
+def _described(answered: pd.DataFrame, about: pd.DataFrame) -> pd.DataFrame:
+    """Return answers with labels, types, popularity and year of their facts."""
     if about.empty:
         raise KgprobeError("None of the asked facts is in this graph any more.")
     described = ["subject", "relation", "object"]
-    facts = answered.drop(columns=described, errors="ignore").merge(about, on="fact")
+    facts: pd.DataFrame = answered.drop(columns=described, errors="ignore").merge(about, on="fact")
     facts["popularity"] = facts["popularity"].astype(np.float64)
     facts["belief"] = facts["believed"]
     facts["known"], facts["known_low"], facts["known_high"] = 1 - facts["theta"], 1 - facts["high"], 1 - facts["low"]
-    return facts, years
+    return facts
 
 
 def by_certainty(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -22,7 +22,7 @@ from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import INTERNAL, Table, json_value
 from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate, group_rate, group_rates
 from kgprobe.beliefs.group_rates import Grouping
-from kgprobe.beliefs.register import SAMPLING_RULES
+from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.graph.rows import column_by
@@ -133,6 +133,23 @@ class GraphRates(Result):
         """
         more = self.answers * ((self.overall.width / (2 * precision)) ** 2 - 1)
         return max(0, math.ceil(more)), answers_for_width(self.overall.right.value, 2 * precision)
+
+    def forecast(self, precision: float) -> str:
+        """Return how many questions a precision probably takes, in this run and in a new one; empty if none.
+
+        Args:
+            precision: half the width of the interval, in (0, 0.5).
+        """
+        more, fresh = self.questions_for(precision)
+        if not more:
+            return ""
+        text = f"±{precision:g} probably takes about {more:,} more questions of this run."
+        sampling = self.run["sampling"]
+        if fresh < more and sampling != ESTIMATE_SAMPLING:
+            rule = SAMPLING_RULES[ESTIMATE_SAMPLING].help
+            text += f"\nA new run with --aim estimate takes about {fresh:,} in all: it asks {rule}, and this one"
+            text += f" (sampling {sampling}) draws some of them seldom."
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with stable keys."""

@@ -64,8 +64,8 @@ class Kind:
         folder: name of its folder below kgprobe's own.
         holds: returns True for a folder with a result of the kind. Raises KgprobeError for an unreadable one.
         describe: returns what its files say of it.
-        page: file of its page; empty if it has none.
         opens: opens a folder of the kind, with the graph if it is given.
+        page: file of its page; empty if it has none.
         has_parts: True if the measurements that it was made from are a part of it.
     """
 
@@ -73,8 +73,8 @@ class Kind:
     folder: str
     holds: Callable[[Path], bool]
     describe: Callable[[Path], Description]
-    page: str
     opens: Callable[[Path, Graph | None], Any]
+    page: str = ""
     has_parts: bool = False
 
     @property
@@ -259,44 +259,34 @@ def _open_files(file: str, folder: Path, graph: Graph | None) -> OpenedFiles:  #
     return read_files(folder, file or comparison_file(folder))
 
 
-KINDS: Mapping[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, "finding.html", open_measurement),
-        Kind(RUN, "runs", _is_run, _run, "finding.html", _open_run),
-        Kind(
-            LABEL_TABLE,
-            "labels",
-            _setting("ways"),
-            _by_name("kgprobe.labelling.labels:describe_labels"),
-            "labels.html",
-            _by_name("kgprobe.labelling.labels:read_labels"),
-            has_parts=True,
-        ),
-        Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, "", _by_name("kgprobe.judge.files:load_judge")),
-        Kind(
-            JUDGED_GRAPH,
-            "judged",
-            _setting("shards"),
-            _judged_graph,
-            "",
-            _by_name("kgprobe.results.judged_graph:read_figures"),
-        ),
-        Kind(
-            DATASET,
-            "datasets",
-            lambda folder: any(folder.glob("data/test.*")),
-            _dataset,
-            "",
-            _by_name("kgprobe.datasets.results:open_dataset"),
-        ),
-        Kind(COMPARISON, "comparisons", _is_comparison, _comparison, "", partial(_open_files, "")),
-        Kind(
-            STUDY, "studies", _file("study.json"), _study, "study.html", partial(_open_files, "study"), has_parts=True
-        ),
-        Kind(REPORT, "reports", _file("report.json"), _report, "report.html", partial(_open_files, "report")),
-    )
-}
+_STORED = (
+    Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, open_measurement, "finding.html"),
+    Kind(RUN, "runs", _is_run, _run, _open_run, "finding.html"),
+    Kind(
+        LABEL_TABLE,
+        "labels",
+        _setting("ways"),
+        _by_name("kgprobe.labelling.labels:describe_labels"),
+        _by_name("kgprobe.labelling.labels:read_labels"),
+        "labels.html",
+        has_parts=True,
+    ),
+    Kind(JUDGE, "judges", _file("judge.safetensors"), _judge, _by_name("kgprobe.judge.files:load_judge")),
+    Kind(
+        JUDGED_GRAPH, "judged", _setting("shards"), _judged_graph, _by_name("kgprobe.results.judged_graph:read_figures")
+    ),
+    Kind(
+        DATASET,
+        "datasets",
+        lambda folder: any(folder.glob("data/test.*")),
+        _dataset,
+        _by_name("kgprobe.datasets.results:open_dataset"),
+    ),
+    Kind(COMPARISON, "comparisons", _is_comparison, _comparison, partial(_open_files, "")),
+    Kind(STUDY, "studies", _file("study.json"), _study, partial(_open_files, "study"), "study.html", has_parts=True),
+    Kind(REPORT, "reports", _file("report.json"), _report, partial(_open_files, "report"), "report.html"),
+)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _STORED}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 """Best known path between two entities, as a result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, ClassVar
 
 from kgprobe.base.intervals import Percent
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading
+from kgprobe.graph.client import Graph
+from kgprobe.graph.known_path import find_known_path
 from kgprobe.results.result import Listing, Result
 from kgprobe.results.samples import FactIds
 
@@ -62,3 +64,12 @@ class KnownPath(Result):
         name = f"{least.subject_label} | {least.relation_label} | {least.object_label}"
         facts = counted(len(self.facts), "fact")
         return f"{facts} by run {self.run}; the least known one is known with {least.known:.1%}: {name}."
+
+
+def best_path(graph: Graph, run: str, start: str, end: str, most_facts: int) -> KnownPath:
+    """Return the best known path between two entities, by the beliefs of the run in view."""
+    rows = []
+    for fact in find_known_path(graph, start, end, most_facts):
+        own = asdict(fact)
+        rows.append(PathRow(known=1 - own.pop("theta"), **own))
+    return KnownPath(run=run, one=start, other=end, most_facts=most_facts, facts=rows)

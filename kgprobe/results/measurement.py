@@ -299,12 +299,10 @@ class Measurement(StoredAnswers):
         Raises:
             KgprobeError: nothing was answered, or the measurement was opened without a graph.
         """
-        from kgprobe.results.about_facts import dataset_facts
         from kgprobe.results.finding import make_finding
 
         if self.dataset is not None:
-            facts = dataset_facts(self.answers, self.dataset.relations)
-            return make_finding(facts, self.about, self.answers)
+            return make_finding(self.dataset.relations, self.about, self.answers)
         if self.graph is None:
             raise KgprobeError("A finding needs the graph for names and types: kgprobe.open(name, `graph`).")
         years = year_relation_id(self.graph, year_relation)

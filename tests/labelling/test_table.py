@@ -16,13 +16,13 @@ from kgprobe.labelling.labels import read_labels_of
 from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import (
     FACTS,
-    LABEL_TABLE,
     STATISTICS,
     LabelledFact,
     check_classes,
     read_label_table,
     write_label_table,
 )
+from kgprobe.results.kind_names import LABEL_TABLE
 from kgprobe.running.settings import CONFIG as CONFIG_FILE
 from kgprobe.running.settings import WRITTEN, read_config, write_config
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 from kgprobe.base.errors import ArgumentError
 from kgprobe.beliefs.summary import BeliefWord
@@ -18,7 +19,11 @@ from kgprobe.labelling.table import (
     check_classes,
     count_classes,
     no_facts_of,
+    read_label_table,
 )
+from kgprobe.results.kind_names import LABEL_TABLE, RUN
+from kgprobe.results.measurement import Run
+from kgprobe.results.shelf import find
 
 BELIEF = "belief"
 # A predicted fact leans to known below this probability of failing.
@@ -143,3 +148,15 @@ def _labelled(row: Row, probe: str) -> LabelledFact:
         profile=None,
         answers={probe: (row["right"], answers)} if answers else {},
     )
+
+
+def find_labels(labels: LabelTable | Run | str | Path, graph: Graph | None = None) -> FactLabels:
+    """Return the labels of a table, or the beliefs of a run; both also by name.
+
+    Raises:
+        UnknownNameError: there is no such table or run.
+    """
+    if isinstance(labels, (str, Path)):
+        entry = find(labels, [LABEL_TABLE, RUN], graph)
+        labels = entry.open(graph) if entry.kind.name == RUN else read_label_table(entry.folder)
+    return labels_of_run(labels.graph, labels.name) if isinstance(labels, Run) else labels_of_table(labels)

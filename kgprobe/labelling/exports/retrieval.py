@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
@@ -105,6 +106,26 @@ class FactToRetrieve(msgspec.Struct, frozen=True):
     slick: str | None
     profile: str | None
     belief: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalFile:
+    """A written file of facts to retrieve.
+
+    Attributes:
+        left_out: numbers of other facts, by reason.
+        change: how the graph has changed since the labels were made, in a sentence; empty if it has not.
+    """
+
+    path: Path
+    facts: int
+    left_out: NotRetrieved
+    change: str = ""
+
+    def __str__(self) -> str:
+        """Return the path and the numbers of facts."""
+        parts = [f"{self.path}: {counted(self.facts, 'fact')}.", str(self.left_out), self.change]
+        return " ".join(filter(None, parts))
 
 
 def sentences_of(graph: Graph) -> Sentences:

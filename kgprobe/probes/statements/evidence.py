@@ -167,23 +167,17 @@ class StatementEvidence(JudgementEvidence, frozen=True, eq=False, tag="statement
 
         The headline is *correct* over the judged facts. Memory: a few numbers per fact.
         """
-        judged = list(answered(outcomes, cls))
-        facts = len({outcome.fact for outcome, _ in judged})
         # A guess judges the fact true, and a negative false, with a probability of 1/3 each.
-        return judgement_results(judged, f"{counted(facts, 'fact')} asked", len(JUDGEMENTS) ** -2)
+        return judgement_results(answered(outcomes, cls), len(JUDGEMENTS) ** -2)
 
 
-def judgement_results(
-    judged: Sequence[tuple[Outcome, JudgementEvidence]], of: str, guessed: float | None
-) -> ProbeResults:
+def judgement_results(judged: Iterable[tuple[Outcome, JudgementEvidence]], guessed: float | None) -> ProbeResults:
     """Return the tables of judged facts, and *correct* with the other metrics and the bias; empty without facts.
 
     In the headline, a fact that was asked several times counts once, with its mean.
 
-    Each fact and at least one of its negatives are judged; ``of`` is the noun phrase for the facts.
+    Each fact and at least one of its negatives are judged.
     """
-    if not judged:
-        return ProbeResults()
     fact_rows: list[dict[str, Any]] = []
     statement_rows: list[dict[str, Any]] = []
     for outcome, evidence in judged:
@@ -196,6 +190,8 @@ def judgement_results(
                 kind = f"negatives with another {negative.replaced}"
                 statement_rows.append({"fact": fact, "kind": kind, "judgement": negative.judgement})
         fact_rows.append({**row, "negatives": len(statement_rows) - before})
+    if not fact_rows:
+        return ProbeResults()
     facts, statements = pd.DataFrame(fact_rows), pd.DataFrame(statement_rows)
     keys = facts["key"].tolist()
     means = {name: mean_share(mean_by_fact(keys, facts[name].to_numpy()).tolist()) for name in _METRICS}
@@ -204,7 +200,7 @@ def judgement_results(
         name="correct",
         rate=means["correct"],
         facts=len(set(keys)),
-        of=of,
+        of=f"{counted(len(set(keys)), 'fact')} asked",
         guessed=guessed,
         means="the fact called true and its negatives false",
         details=f"truthful {means['truthful']}, informative {means['informative']}, bias {bias} points",

@@ -3,8 +3,8 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -29,8 +29,13 @@ class AnsweredStatement(msgspec.Struct, frozen=True):
     @property
     def judgement(self) -> int:
         """The label: the judgement of more than half of the answers; ``NONE`` without a majority."""
-        ((best, count),) = Counter(self.judgements).most_common(1)
-        return best if 2 * count > len(self.judgements) else NONE
+        return _label(self.judgements)
+
+
+def _label(judgements: Sequence[int]) -> int:
+    """Return the judgement of more than half of the answers; ``NONE`` without a majority."""
+    ((best, count),) = Counter(judgements).most_common(1)
+    return best if 2 * count > len(judgements) else NONE
 
 
 class AnsweredNegative(AnsweredStatement, frozen=True):
@@ -81,38 +86,42 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
 
         The headline is *correct* over the same facts. It is empty without answers. Memory: a few numbers per fact.
         """
-        judged = list(answered(outcomes, cls))
-        if not judged:
-            return ProbeResults()
-        # The metrics of other facts are undefined.
-        complete = [(outcome, evidence) for outcome, evidence in judged if not math.isnan(evidence.values["correct"])]
-        asked, labelled = ({outcome.fact for outcome, _ in some} for some in (judged, complete))
-        of = " asked" if labelled == asked else f" with labels, of {len(asked):,} asked"
-        results = judgement_results(complete, f"{counted(len(labelled), 'fact')}{of}", guessed=None)
-        thoughts = _thought_tables(judged, described)
-        return ProbeResults([*results.tables, _agreement_table(judged), *thoughts], results.headline)
+        asked: set[tuple[str, str]] = set()
+        facts: list[tuple[int, ...]] = []
+        negatives: list[tuple[int, ...]] = []
+        tokens: list[int] = []
+        cut: list[int] = []
+
+        def complete() -> Iterator[tuple[Outcome, TrueFalseEvidence]]:
+            for outcome, evidence in answered(outcomes, cls):
+                asked.add(outcome.fact)
+                own = [statement.judgements for statement in (evidence.fact, *evidence.negatives)]
+                facts.append(own[0])
+                negatives.extend(own[1:])
+                tokens.extend(evidence.thought_tokens or [0] * sum(map(len, own)))
+                cut.append(evidence.thoughts_cut)
+                # The metrics of other facts are undefined.
+                if not math.isnan(evidence.values["correct"]):
+                    yield outcome, evidence
+
+        results = judgement_results(complete(), guessed=None)
+        if not asked:
+            return results
+        headline = results.headline
+        if headline is not None and headline.facts < len(asked):
+            labelled = counted(headline.facts, "fact")
+            headline = replace(headline, of=f"{labelled} with labels, of {len(asked):,} asked")
+        thoughts = thought_tables(tokens, sum(cut), described)
+        return ProbeResults([*results.tables, _agreement_table(facts, negatives), *thoughts], headline)
 
 
-def _thought_tables(
-    judged: "Sequence[tuple[Outcome, TrueFalseEvidence]]", described: Mapping[str, Any]
-) -> Iterator[Table]:
-    tokens: list[int] = []
-    cut = 0
-    for _, evidence in judged:
-        statements = (evidence.fact, *evidence.negatives)
-        tokens += evidence.thought_tokens or [0] * sum(len(statement.answers) for statement in statements)
-        cut += evidence.thoughts_cut
-    return thought_tables(tokens, cut, described)
-
-
-def _agreement_table(judged: Sequence[tuple[Outcome, TrueFalseEvidence]]) -> Table:
-    facts = [evidence.fact for _, evidence in judged]
-    negatives = list(chain.from_iterable(evidence.negatives for _, evidence in judged))
+def _agreement_table(facts: Sequence[tuple[int, ...]], negatives: Sequence[tuple[int, ...]]) -> Table:
+    """Return the agreement of the judgements of each statement."""
     rows = []
     for name, statements in (("facts", facts), ("negatives", negatives)):
-        readings = pd.Series(list(chain.from_iterable(map(attrgetter("judgements"), statements))))
-        labels = pd.Series([statement.judgement for statement in statements])
-        kinds = pd.Series([len(set(statement.judgements)) for statement in statements])
+        readings = pd.Series(list(chain.from_iterable(statements)))
+        labels = pd.Series(list(map(_label, statements)))
+        kinds = pd.Series([len(set(judgements)) for judgements in statements])
         rows.append(
             {
                 "statements": name,
