@@ -28,26 +28,7 @@ if TYPE_CHECKING:
     from kgprobe.results.judge import JudgeComparison
     from kgprobe.results.knowledge_gap import KnowledgeGap
     from kgprobe.task_logs.log import ModelLog
-<<<<<<< HEAD
     from kgprobe.task_logs.task_comparison import TaskComparison, TaskLosses
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
-
-from kgprobe.base.errors import UnknownNameError
-from kgprobe.models.spec_forms import is_spec
-from kgprobe.results.kind_names import MEASUREMENT, RUN
-
-if TYPE_CHECKING:
-    from kgprobe.graph.client import Graph
-    from kgprobe.judge.files import Judge
-    from kgprobe.labelling.labels import Labels
-    from kgprobe.labelling.table import LabelTable
-    from kgprobe.results.answers import Stored
-    from kgprobe.task_logs.log import ModelLog
-=======
-    from kgprobe.task_logs.task_comparison import TaskComparison
-    from kgprobe.task_logs.task_losses import TaskLosses
->>>>>>> main
 
     Comparable: TypeAlias = Stored | LabelTable | Labels | Judge | ModelLog
 
