@@ -27,6 +27,7 @@ from .wikidata_model import (
     LITERALS_OPTION,
     OWN_LIST,
     OWN_PAGES,
+    SHIPPED_OPTION,
     TEMPLATES_OPTION,
     TRUTHY_OPTION,
     check_forms,
@@ -34,7 +35,6 @@ from .wikidata_model import (
     read_inactive_relations,
     with_fallback,
 )
-from .wikidata_templates import SHIPPED_OPTION
 
 if TYPE_CHECKING:
     from .sparql_topic import Topic

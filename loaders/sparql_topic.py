@@ -25,9 +25,17 @@ from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from .literals import NotLoaded
 from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
-from .wikidata_model import BRANCHES, LANGUAGES, OWN_PAGES, names, read_inactive_relations, with_templates
+from .wikidata_model import (
+    BRANCHES,
+    LANGUAGES,
+    OWN_PAGES,
+    names,
+    read_inactive_relations,
+    shipped_digest,
+    with_shipped_templates,
+    with_templates,
+)
 from .wikidata_rdf import EntityProfile, Wikidata
-from .wikidata_templates import shipped_digest, with_shipped_templates
 
 # A fact of a reached entity whose object no walk reached.
 NOT_REACHED = NotLoaded("object not reached")

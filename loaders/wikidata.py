@@ -7,7 +7,7 @@ Statements that are not loaded are counted by kind. Popularity is the number of 
 any of the languages, or in ``mul`` (all languages), is kept, its label empty. Lexemes are skipped; deleted entities are
 rejected.
 
-Relations get the templates that come with kgprobe (:mod:`.wikidata_templates`), also those of properties that the items
+Relations get the templates that come with kgprobe (:mod:`.wikidata_model`), also those of properties that the items
 use and a part of a dump lacks.
 
 Dates and quantities are literals (:mod:`.wikidata_literals`), each given once; for this the entities are decoded with
@@ -38,16 +38,19 @@ from .wikidata_model import (
     LANGUAGES_OPTION,
     LITERALS_OPTION,
     PROPERTY_ID,
+    SHIPPED_OPTION,
     TEMPLATES_OPTION,
     TRUTHY_OPTION,
     TYPE_RELATIONS,
     check_forms,
     distinct_languages,
     names,
+    shipped_digest,
+    shipped_relations,
     with_fallback,
+    with_shipped_templates,
     with_templates,
 )
-from .wikidata_templates import SHIPPED_OPTION, shipped_digest, shipped_relations, with_shipped_templates
 
 # Dumps write type and id first, so that most unselected entities need no decoding.
 _LEADING_ID = re.compile(rb'\{"type":"item",(?:"pageid":[0-9]+,)?"id":"(Q[0-9]+)"')

@@ -254,6 +254,12 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installed:
     return Installed(folder, dict(re.findall(r"\[(\S+)\]\n(\S+) =", ini)))
 
 
+def lines_of(example: str) -> int:
+    """Return the number of lines of an example of CONTRIBUTING that are not blank."""
+    (block,) = [block for block in blocks_of(CONTRIBUTING, "python") if block.text.startswith(f"# {example}.py")]
+    return len(list(filter(None, block.text.splitlines())))
+
+
 def test_examples_of_what_can_be_added_are_registered(examples: Installed) -> None:
     registers = {register.group: register for register in (PROBES, STRATEGIES, BASELINES, LOADERS)}
     assert set(examples.entry_points) == set(registers)
@@ -263,6 +269,7 @@ def test_examples_of_what_can_be_added_are_registered(examples: Installed) -> No
 
 
 def test_example_of_a_probe_is_a_command_with_its_options(examples: Installed) -> None:
+    assert lines_of("kgprobe_pairs") <= 60
     name = examples.entry_points[PROBES.group]
     assert make_options(PROBES.get(name).options, {"others": 2}, name).others == 2
     assert problems_of(["probe", name, "--others", "2"]) == []
@@ -280,8 +287,7 @@ def test_example_of_a_loader_reads(examples: Installed) -> None:
 
 @pytest.mark.usefixtures("examples")
 def test_example_of_a_command_prints_its_result(home: Path, example_endpoint: Endpoint) -> None:
-    (block,) = [block for block in blocks_of(CONTRIBUTING, "python") if block.text.startswith("# kgprobe_capitals.py")]
-    assert len(block.text.splitlines()) <= 20
+    assert lines_of("kgprobe_capitals") <= 20
     import_module("kgprobe_capitals")
     place = {"KGPROBE_HOME": str(home), **environment_of(example_endpoint)}
     try:
@@ -291,6 +297,23 @@ def test_example_of_a_command_prints_its_result(home: Path, example_endpoint: En
     assert [json.loads(line)["relation"] for line in done.stdout.splitlines()] == ["P36"] * 3
 
 
+@pytest.mark.usefixtures("examples")
+def test_example_of_a_study_is_a_command_and_is_opened(home: Path, example_endpoint: Endpoint) -> None:
+    assert lines_of("kgprobe_length") <= 60
+    example = import_module("kgprobe_length")
+    place = {"KGPROBE_HOME": str(home), **environment_of(example_endpoint)}
+    try:
+        done = succeed("study", "length", "--model", "demo", "--limit", "6", "--json", **place)
+    finally:
+        del example.study.commands["length"]
+    content = json.loads(done.stdout)
+    assert sum(row["facts"] for row in content["data"]) == 6
+    opened = kgprobe.open(Path(content["page"]).parent)
+    assert type(opened) is example.LengthStudy
+    assert opened.to_dict() == {key: content[key] for key in opened.to_dict()}
+    assert opened.data[0].known.value == content["data"][0]["known"]
+
+
 def test_example_of_a_result_has_two_tables(examples: Installed) -> None:
     example = import_module("kgprobe_longest")
     rows = [example.LongName("capital", "Antananarivo"), example.LongName("capital", "Ouagadougou")]
@@ -298,8 +321,7 @@ def test_example_of_a_result_has_two_tables(examples: Installed) -> None:
     assert [(table.title, len(table.rows)) for table in result.tables()] == [("By relation", 1), ("Long names", 2)]
     page = result.page(examples.folder / "page")
     assert {path.name for path in page.parent.iterdir()} == {"result.html", "result.json", "counts.csv", "names.csv"}
-    (block,) = [block for block in blocks_of(CONTRIBUTING, "python") if "kgprobe_longest" in block.text]
-    assert len(block.text.splitlines()) <= 25
+    assert lines_of("kgprobe_longest") <= 25
 
 
 def test_examples_asked_of_a_graph_give_results(
@@ -335,7 +357,7 @@ def test_examples_asked_of_a_graph_give_results(
         for place, (nation, city) in enumerate(capitals.items())
     ]
     study = kgprobe.study_calibration(graph, model, scores, measures=[baseline])
-    assert [(row["measure"], row["facts"]) for row in study.table] == [(baseline, len(capitals))]
+    assert [(row.measure, row.facts) for row in study.table] == [(baseline, len(capitals))]
 
 
 def test_python_of_documents_can_be_read() -> None:

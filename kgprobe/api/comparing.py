@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from kgprobe.results.judge import JudgeComparison
     from kgprobe.results.knowledge_gap import KnowledgeGap
     from kgprobe.task_logs.log import ModelLog
-    from kgprobe.task_logs.task_comparison import TaskComparison
-    from kgprobe.task_logs.task_losses import TaskLosses
+    from kgprobe.task_logs.task_comparison import TaskComparison, TaskLosses
 
     Comparable: TypeAlias = Stored | LabelTable | Labels | Judge | ModelLog
 
@@ -292,7 +291,7 @@ def check(
     _check_options(kind, {"roles": roles, "metrics": metrics, "shared": shared})
     checked: Forgetting | RoleComparison | TaskLosses
     if kind == LOG:
-        from kgprobe.task_logs.task_losses import find_task_losses
+        from kgprobe.task_logs.task_comparison import find_task_losses
 
         return find_task_losses(before, after, margin, metrics)
     _require_answers("tuned", kind)

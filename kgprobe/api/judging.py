@@ -22,7 +22,7 @@ from kgprobe.judge.labels import TrueFalseLabels, divide_labels, read_labels
 from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import judge_on_ray, prepare_judging
 from kgprobe.models.model import Model, Models
-from kgprobe.models.on_ray.cluster import check_ray
+from kgprobe.models.on_ray.workers import check_ray
 from kgprobe.models.spec_forms import short_name
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures

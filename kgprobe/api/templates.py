@@ -22,9 +22,14 @@ from kgprobe.results.templates import (
     written_templates,
 )
 from kgprobe.verbalize.templates.check import check_file, check_graph
-from kgprobe.verbalize.templates.missing import write_missing_templates
 from kgprobe.verbalize.templates.reading import asking_reader, scoring_reader
-from kgprobe.verbalize.templates.writing import ModelWriter, WrittenRelation, write_by_model, write_from_labels
+from kgprobe.verbalize.templates.writing import (
+    ModelWriter,
+    WrittenRelation,
+    write_by_model,
+    write_from_labels,
+    write_missing_templates,
+)
 
 OUTPUT = "templates.jsonl"
 # Replacements for kinds without a usable proposal.

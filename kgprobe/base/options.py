@@ -216,7 +216,10 @@ def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
         if name in given:
             value, problem = given[name], None
             try:
-                value = _convert(option, value)
+                if option.several and isinstance(value, (list, tuple)):
+                    value = tuple(_convert_single(option, each) for each in value)
+                else:
+                    value = _convert_single(option, value)
             except ValueError as error:
                 problem = str(error)
             problem = problem or option.problem(value)
@@ -224,17 +227,6 @@ def make_options(kind: type[T], given: Mapping[str, Any], whose: str) -> T:
                 raise ArgumentError(name, f"{problem}.")
             values[name] = value
     return kind(**values)
-
-
-def _convert(option: Option, value: Any) -> Any:
-    """Convert a value to the field's type: a text to a path or share, a list to a tuple, an integer to a float.
-
-    Raises:
-        ValueError: a text is not a share.
-    """
-    if option.several and isinstance(value, (list, tuple)):
-        return tuple(_convert_single(option, each) for each in value)
-    return _convert_single(option, value)
 
 
 def _convert_single(option: Option, value: Any) -> Any:

@@ -12,12 +12,16 @@ from enum import Enum
 from functools import cache
 from pathlib import PurePath
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
 
 from kgprobe.base.intervals import Mean, Percent, Points, Share
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 _INTERVALS = (Share, Mean, Points)
 # Annotation of fields that are not among the values for programs.
@@ -189,6 +193,40 @@ def flat_fields(record: object) -> dict[str, Any]:
             ends = {f"{name}_low": None, f"{name}_high": None} if value is None and _is_interval(hint) else {}
             values |= flat_row({name: json_value(value)}) | ends
     return values
+
+
+def read_fields(kind: type[T], content: Mapping[str, Any]) -> T:
+    """Return a dataclass from its values for programs, see :func:`flat_fields`, as they are in JSON.
+
+    Raises:
+        TypeError: a field is missing.
+        msgspec.ValidationError: a value has another type.
+    """
+    values = {}
+    for name, hint in field_hints(kind).items():
+        if name in content:
+            ends = (content.get(f"{name}_low"), content.get(f"{name}_high"))
+            values[name] = _read_value(hint, content[name], ends)
+    return kind(**values)
+
+
+def _read_value(hint: Any, value: Any, ends: tuple[Any, Any] = (None, None)) -> Any:
+    """Return a value of JSON as a field with this annotation has it; ``ends`` are those of an interval."""
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    if get_origin(hint) in (Union, UnionType):
+        if value is None:
+            return None
+        hint = next(kind for kind in get_args(hint) if kind is not type(None))
+    if hint is float and value is None:
+        return math.nan
+    if hint in _INTERVALS:
+        return hint(value, *ends)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return read_fields(hint, value)
+    if get_origin(hint) in (list, Sequence):
+        return [_read_value(get_args(hint)[0], each) for each in msgspec.convert(value, list[Any])]
+    return msgspec.convert(value, hint)
 
 
 def more_note(total: int, shown: Sequence[object]) -> list[str]:

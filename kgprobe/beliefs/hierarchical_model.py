@@ -28,6 +28,8 @@ _MAX_RATIO = 0.9
 _MAX_STEP = 1.0
 _CONVERGED = 2e-3
 _SMALLEST = 1e-4
+# Sweeps until both facts and variances converge.
+_MOST_SWEEPS = 150
 
 
 def initial_variances(fixed: Floats) -> Variances:
@@ -35,7 +37,7 @@ def initial_variances(fixed: Floats) -> Variances:
     return Variances(np.where(np.isnan(fixed), 1.5**2, fixed), 4.0)
 
 
-def learn_variances(messages: Messages, most_sweeps: int = 150) -> int:
+def learn_variances(messages: Messages) -> int:
     """Alternate between refreshing all answered facts and updating variances until both converge.
 
     Returns:
@@ -49,7 +51,7 @@ def learn_variances(messages: Messages, most_sweeps: int = 150) -> int:
     learned = np.isnan(messages.effects.fixed_variances())
     last = np.zeros(int(learned.sum()) + 1)
     sweep = 0
-    for sweep in range(1, most_sweeps + 1):
+    for sweep in range(1, _MOST_SWEEPS + 1):
         _, moved = messages.refresh(slots)
         current = np.log(np.append(messages.variances.kinds[learned], messages.variances.own))
         step = np.log(np.append(_of_parts(messages, touched, kinds_of)[learned], _of_facts(messages))) - current

@@ -328,9 +328,11 @@ def _show_one(
     from kgprobe.cli.probe import show as show_answers
     from kgprobe.judge.files import Judge
     from kgprobe.labelling.labels import Labels
+    from kgprobe.papers.studies.study import Study
     from kgprobe.results.judge import JudgeSettings
     from kgprobe.results.measurement import Measurement, Run
     from kgprobe.results.opened_files import OpenedFiles
+    from kgprobe.results.result import StoredResult
 
     result: Any = JudgeSettings(judge=opened, folder=entry.folder) if isinstance(opened, Judge) else opened
     if csv is not None:
@@ -341,8 +343,11 @@ def _show_one(
         page = show_answers(result, as_json, full, graph)
     else:
         files = [] if csv is None else [csv]
-        page = result.page() if isinstance(result, (Labels, OpenedFiles)) else None
-        render(result, as_json, page, full=full or not isinstance(result, OpenedFiles), files=files)
+        is_stored = isinstance(result, (OpenedFiles, StoredResult))
+        page = result.page() if is_stored or isinstance(result, Labels) else None
+        if isinstance(result, Study) and not as_json:
+            click.echo(visible(result.title))
+        render(result, as_json, page, full=full or not is_stored, files=files)
     if in_browser:
         if page is None:
             raise click.UsageError(f"{entry} has no page to open.")

@@ -294,7 +294,7 @@ def verbalizations(full: bool, as_json: bool, **options: Any) -> None:
     show(kgprobe.study_verbalizations(**options), as_json, full)
 
 
-def show(result: "Study", as_json: bool, full: bool) -> None:
+def show(result: "Study", as_json: bool, full: bool = False) -> None:
     """Print a study, its verdict and its page; or one JSON object."""
     show_notes(result.missing)
     with waiting("Writing the study's page"):

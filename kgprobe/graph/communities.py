@@ -98,7 +98,12 @@ def find_communities(graph: Graph, run: str, method: str, *, sure: bool, seed: i
     group_of = {entity: number for number, group in enumerate(groups) for entity in group}
     communities = [community for community in _described(rows, numbers, group_of) if community.unknown]
     shown = sorted(communities, key=lambda community: (-community.unknown, community.entities))[:limit]
-    return Communities(tuple(shown), len(communities), len(rows), len(ids), _labels(graph, shown))
+    entities: dict[str, None] = {}
+    for community in shown:
+        entities |= dict.fromkeys(community.entities[:NAMED])
+    labels = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")}
+    labels |= {row["id"]: row["label"] for row in graph.read("sample/labels", ids=list(entities))}
+    return Communities(tuple(shown), len(communities), len(rows), len(ids), labels)
 
 
 def _ends(numbers: Mapping[str, int], row: tuple[str, str, str]) -> tuple[int, int]:
@@ -130,11 +135,3 @@ def _described(
 
 def _by_count(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _labels(graph: Graph, communities: Iterable[Community]) -> dict[str, str]:
-    entities: dict[str, None] = {}
-    for community in communities:
-        entities |= dict.fromkeys(community.entities[:NAMED])
-    labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=list(entities))}
-    return {row["id"]: row["label"] or row["id"] for row in graph.read("sample/relations")} | labels

@@ -32,7 +32,7 @@ from kgprobe.judge.judged_facts import SCHEMA, JudgedGraphSettings, write_names
 from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.model import Model, Models
-from kgprobe.models.on_ray.cluster import check_ray, original_error, ray_cluster, resources_of_a_worker
+from kgprobe.models.on_ray.workers import check_ray, original_error, ray_cluster, resources_of_a_worker
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.models.states.reader import StateReader
 from kgprobe.probes.statements.items import StatementWords, statement_relations

@@ -112,7 +112,6 @@ def load_encoder(
     layer: int | None = None,
     device: str | None = None,
     dtype: str | None = None,
-    revision: str | None = None,
 ) -> Encoder:
     """Return the encoder of that name; arguments and errors as in :func:`~kgprobe.models.spec.load_scorer`.
 
@@ -121,5 +120,5 @@ def load_encoder(
     """
     # The pooler, missing in some encoders' files, is not used here.
     dispensable = ("pooler.",)
-    loaded = read_model(spec, "AutoModel", device=device, dtype=dtype, revision=revision, dispensable=dispensable)
+    loaded = read_model(spec, "AutoModel", device=device, dtype=dtype, dispensable=dispensable)
     return Encoder(loaded.model, loaded.tokenizer, name=spec, revision=loaded.revision, layer=layer)

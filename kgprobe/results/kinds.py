@@ -32,6 +32,7 @@ from kgprobe.results.kind_names import (
 )
 from kgprobe.results.measurement import Run, open_measurement, open_run
 from kgprobe.results.opened_files import OpenedFiles, read_files
+from kgprobe.results.result import StoredResult
 
 CONFIG = "config.json"
 _REMEDY = "Restore the file, or delete the result."
@@ -255,7 +256,7 @@ def _by_name(function: str) -> Callable[..., Any]:
     return lambda folder, *_: resolve_name(function)(folder)
 
 
-def _open_files(file: str, folder: Path, graph: Graph | None) -> OpenedFiles:  # noqa: ARG001 (as all openers)
+def _open_files(file: str, folder: Path, graph: Graph | None) -> OpenedFiles | StoredResult:  # noqa: ARG001 (as all openers)
     return read_files(folder, file or comparison_file(folder))
 
 

@@ -1,14 +1,15 @@
-"""A stored comparison, study or report, read back from its folder: figures, tables and page as they were written."""
+"""Stored comparisons, studies and reports, read back from their folders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import read_json
 from kgprobe.base.tables import Table, more_note
-from kgprobe.results.result import SHOWN_FACTS, Result
+from kgprobe.results.result import REPEAT, SHOWN_FACTS, Result, StoredResult, read_result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class OpenedFiles(Result):
-    """A stored comparison, study or report; one row for each row of its main table.
+    """A stored comparison of models or judges, or report, as it was written; one row for each row of its main table.
 
     Attributes:
         stem: name of its JSON and of its page, without ending.
@@ -79,7 +80,7 @@ class OpenedFiles(Result):
         """
         path = self.folder / f"{self.stem}.html"
         if not path.exists():
-            raise KgprobeError(f"{path} does not exist. Repeat the command that made the result to write it again.")
+            raise KgprobeError(f"{path} does not exist. {REPEAT}")
         return path
 
     def _lists(self) -> dict[str, Sequence[Mapping[str, Any]]]:
@@ -98,7 +99,19 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if not isinstance(value, (list, dict))}
 
 
-def read_files(folder: Path, file: str) -> OpenedFiles:
+# Stored results that are read back as what they were, by the name of their JSON; studies have names of their own.
+_CLASSES = {
+    "forgetting": "kgprobe.results.forgetting:Forgetting",
+    "gap": "kgprobe.results.knowledge_gap:KnowledgeGap",
+    "label_comparison": "kgprobe.labelling.label_comparison:LabelComparison",
+    "rates": "kgprobe.results.rate_table:RateTable",
+    "roles": "kgprobe.labelling.role_effects:RoleComparison",
+    "task_comparison": "kgprobe.task_logs.task_comparison:TaskComparison",
+    "task_losses": "kgprobe.task_logs.task_losses:TaskLosses",
+}
+
+
+def read_files(folder: Path, file: str) -> OpenedFiles | StoredResult:
     """Return a stored result from its JSON.
 
     Raises:
@@ -106,8 +119,15 @@ def read_files(folder: Path, file: str) -> OpenedFiles:
     """
     path = folder / f"{file}.json"
     try:
-        content = read_json(path, dict[str, Any], "Repeat the command that made it to write it again.")
+        content = read_json(path, dict[str, Any], REPEAT)
     except FileNotFoundError as error:
-        raise KgprobeError(f"{path} does not exist. Repeat the command that made it to write it again.") from error
+        raise KgprobeError(f"{path} does not exist. {REPEAT}") from error
+    kind: type[StoredResult] | None = None
+    if file == "study":
+        kind = resolve_name("kgprobe.papers.studies.study:study_class")(content.get("name", ""))
+    elif file in _CLASSES:
+        kind = resolve_name(_CLASSES[file])
+    if kind is not None:
+        return read_result(kind, folder, content)
     notes = content.get("notes", ())
     return OpenedFiles(folder=folder, stem=file, content=content, notes=notes if isinstance(notes, list) else ())

@@ -1,15 +1,16 @@
 """Base of all results: rows for programs, tables for people, a summary, files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, partial
 from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
 
 import msgspec
 
+from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.sanitize import counted, spreadsheet_cell
 from kgprobe.base.tables import (
@@ -24,6 +25,7 @@ from kgprobe.base.tables import (
     headed_cells,
     json_value,
     more_note,
+    read_fields,
 )
 from kgprobe.graph.rows import Rows
 from kgprobe.running.settings import digest_of
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
 # Facts in a list that people read; programs get all of them.
 SHOWN_FACTS = 10
 
+# Remedy for files of results that cannot be read.
+REPEAT = "Repeat the command that made it to write it again."
+
+Own = TypeVar("Own", bound="StoredResult")
 Text: TypeAlias = str | Callable[[Any], str]
 
 
@@ -303,14 +309,16 @@ class StoredResult(Result):
 
     Attributes:
         config: the compared results and their settings.
+        read_from: the folder that it was read from; None for a result that was computed.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
+    read_from: Annotated[Path | None, INTERNAL] = field(default=None, compare=False)
 
     @property
     def folder(self) -> Path:
-        """Target of :meth:`page`."""
-        return home() / "comparisons" / digest_of(self.config)
+        """Folder of the files; results of the same configuration share it."""
+        return self.read_from or home() / "comparisons" / digest_of(self.config)
 
     if TYPE_CHECKING:
 
@@ -329,10 +337,28 @@ class StoredResult(Result):
         """
         from kgprobe.results.rendering.plots import write_plots_page
 
+        if folder is None and self.read_from is not None and (stored := self.folder / f"{self.file}.html").exists():
+            return stored
         folder = folder or self.folder
         self.write_files(folder)
         path, plots, tables = folder / f"{self.file}.html", self.plots, self.tables()
         return write_plots_page(path, self.title, self.summary(), plots, tables, self.notes, self.config)
+
+
+def read_result(kind: type[Own], folder: Path, content: Mapping[str, Any]) -> Own:
+    """Return a stored result, equal to what was written.
+
+    Args:
+        content: its JSON.
+
+    Raises:
+        KgprobeError: the JSON lacks a field, or a value has another type.
+    """
+    try:
+        return replace(read_fields(kind, content), read_from=folder)
+    except (TypeError, AttributeError, msgspec.ValidationError) as error:
+        path = folder / f"{kind.file}.json"
+        raise KgprobeError(f"{path} is damaged, or of another version: {error}. {REPEAT}") from error
 
 
 def write_result_files(

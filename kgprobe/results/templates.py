@@ -15,9 +15,8 @@ from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line
 from kgprobe.verbalize.templates.kinds import KINDS
-from kgprobe.verbalize.templates.missing import MissingTemplates
 from kgprobe.verbalize.templates.patterns import read_patterns
-from kgprobe.verbalize.templates.writing import GENERIC
+from kgprobe.verbalize.templates.writing import GENERIC, MissingTemplates
 
 # Relations that a sentence names, at most.
 _NAMED = 5

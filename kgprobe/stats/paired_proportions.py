@@ -149,30 +149,23 @@ def power_of_mcnemar(loss: float, discordant: float, total: int) -> float:
     return _power(fewest, loss, discordant, total)
 
 
-def power_of_lost(
-    loss: float, discordant: float, total: int, margin: float, confidence: float = BOUND_CONFIDENCE
-) -> float:
+def power_of_lost(loss: float, discordant: float, total: int, margin: float) -> float:
     """Return the probability that the lower bound of the loss exceeds the margin, given the true loss."""
-    return _power_of_bound(float(stats.norm.ppf(confidence)), loss, discordant, total, margin)
+    return _power_of_bound(float(stats.norm.ppf(BOUND_CONFIDENCE)), loss, discordant, total, margin)
 
 
-def power_of_kept(
-    loss: float, discordant: float, total: int, margin: float, confidence: float = BOUND_CONFIDENCE
-) -> float:
+def power_of_kept(loss: float, discordant: float, total: int, margin: float) -> float:
     """Return the probability that the upper bound of the loss is within the margin, given the true loss."""
-    return 1 - _power_of_bound(-float(stats.norm.ppf(confidence)), loss, discordant, total, margin)
+    return 1 - _power_of_bound(-float(stats.norm.ppf(BOUND_CONFIDENCE)), loss, discordant, total, margin)
 
 
-def facts_needed(
-    loss: float, discordant: float, margin: float, confidence: float = BOUND_CONFIDENCE, verdicts: int = 1
-) -> int | None:
+def facts_needed(loss: float, discordant: float, margin: float, verdicts: int = 1) -> int | None:
     """Return about how many facts decide with 80% power if the loss exceeds the margin, given the true loss.
 
     >>> facts_needed(0.0, 0.1, 0.02), facts_needed(0.0, 0.1, 0.02, verdicts=10)
     (1642, 3448)
 
     Args:
-        confidence: one-sided, of the bounds that decide.
         verdicts: number of independent losses, with so many facts each, that must all be decided; dependent ones are
             decided together more often.
 
@@ -185,12 +178,12 @@ def facts_needed(
     power = power_of_kept if loss < margin else power_of_lost
     aim = POWER ** (1 / verdicts)
     total = 1.0
-    while total <= _MOST_FACTS and power(loss, discordant, int(total), margin, confidence) < aim:
+    while total <= _MOST_FACTS and power(loss, discordant, int(total), margin) < aim:
         total = max(total + 1, total * 2)
     least, enough = total / 2, total
     while enough - least > max(1.0, enough * 0.002):
         middle = (least + enough) / 2
-        if power(loss, discordant, int(middle), margin, confidence) < aim:
+        if power(loss, discordant, int(middle), margin) < aim:
             least = middle
         else:
             enough = middle

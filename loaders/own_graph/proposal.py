@@ -349,7 +349,10 @@ def propose(graph: "Graph", name: str) -> str:
     extracted = has_extracted_entities(whole)
     schema = extracted_entities(whole) if extracted else whole
     counts, labels = schema.labels(), _own_labels(schema)
-    properties = _sample_properties(graph, labels, counts)
+    properties: dict[str, Properties] = {}
+    for label in labels:
+        rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
+        properties[label] = properties_of((row["properties"] for row in rows), counts[label])
     # The LLM Graph Builder stores names as ids.
     entities = _entities(properties, ("id",) if extracted else ())
     if not entities:
@@ -381,14 +384,6 @@ def propose(graph: "Graph", name: str) -> str:
         *_left_out_relationships(graph, schema, [each.what for each in facts]),
     ]
     return written(name, proposed, _distinct(facts), left_out)
-
-
-def _sample_properties(graph: "Graph", labels: Sequence[str], counts: Mapping[str, int]) -> dict[str, Properties]:
-    properties: dict[str, Properties] = {}
-    for label in labels:
-        rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
-        properties[label] = properties_of((row["properties"] for row in rows), counts[label])
-    return properties
 
 
 def _left_out_nodes(graph: "Graph", whole: Schema, schema: Schema, reasons: Mapping[str, str]) -> Iterator[str]:

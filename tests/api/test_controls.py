@@ -25,15 +25,21 @@ def names_of(sample: ControlSample, role: str) -> set[str]:
     return {own.fact for own in sample.roles if own.role == role}
 
 
-@pytest.fixture
-def capitals(tmp_path: Path) -> Path:
-    path = tmp_path / "taught.txt"
+@pytest.fixture(scope="module")
+def capitals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("taught") / "taught.txt"
     path.write_text("France | capital | Paris\nGermany | capital | Berlin\nAtlantis | capital | Poseidonis\n")
     return path
 
 
-def test_controls_are_drawn_stored_and_asked(example_graph: Graph, capitals: Path, tiny: Model, tmp_path: Path) -> None:
-    sample = drawn(example_graph, capitals)
+@pytest.fixture(scope="module")
+def sample(example_graph: Graph, capitals: Path) -> ControlSample:
+    return drawn(example_graph, capitals)
+
+
+def test_controls_are_drawn_stored_and_asked(
+    example_graph: Graph, capitals: Path, sample: ControlSample, tiny: Model, tmp_path: Path
+) -> None:
     assert [ring.role for ring in sample.rings] == [*NEAR, FAR]
     assert all(0 < ring.facts <= 25 for ring in sample.rings), sample
     assert names_of(sample, "taught") == {
@@ -66,8 +72,7 @@ def test_controls_are_drawn_stored_and_asked(example_graph: Graph, capitals: Pat
         drawn(example_graph, capitals, base=base)
 
 
-def test_controls_held_out_facts_stay(example_graph: Graph, capitals: Path, tmp_path: Path) -> None:
-    sample = drawn(example_graph, capitals)
+def test_controls_held_out_facts_stay(example_graph: Graph, sample: ControlSample, tmp_path: Path) -> None:
     held = next(role for role in sample.roles if role.role == "same subject")
     roles = [role for role in sample.roles if role.role == "taught"] + [FactRole(held.subject, held.fact, "held out")]
     write_roles(tmp_path / "roles.jsonl", roles)

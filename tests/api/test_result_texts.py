@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import kgprobe
@@ -15,7 +16,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.labelling.roles import FactRole
 from kgprobe.models.model import Model
 from kgprobe.results.measurement import Measurement
-from kgprobe.results.result import Result
+from kgprobe.results.result import Result, StoredResult
 from tests.api.labelled_world import label_all, well_read
 from tests.conftest import REPOSITORY
 from tests.results.rendering.page_numbers import apart, label_numbers
@@ -50,7 +51,10 @@ class World:
     def up(self, name: str, wrong: int = 100, **config: object) -> Measurement:
         """Return a measurement of 200 facts with made-up answers."""
         right = {f"f{number:03}": number >= wrong for number in range(200)}
-        return kgprobe.open(store_measurement(self.folder / "made-up" / name, right, **{"model": name, **config}))
+        folder = self.folder / "made-up" / name
+        if not folder.exists():
+            store_measurement(folder, right, **{"model": name, **config})
+        return kgprobe.open(folder)
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +108,30 @@ def test_texts_of_a_result_are_as_written(made: World, kind: str, monkeypatch: p
         file.parent.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8")
+
+
+STORED: dict[str, Callable[[World], Result]] = {
+    **{kind: KINDS[kind] for kind in ("check", "check with roles", "gap", "task logs", "label comparison", "study")},
+    "rates": lambda made: kgprobe.rate_table([made.base.page().parent], graphs=["example"]),
+    "task losses": lambda made: kgprobe.check(
+        *[write_lines(made.folder / name / "samples_own.jsonl", values) for name, values in LOGS.items()]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_stored_result_is_opened_as_it_was(made: World, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(made.folder))
+    result = STORED[kind](made)
+    assert isinstance(result, StoredResult)
+    page = result.page()
+    opened = kgprobe.open(page.parent)
+    assert type(opened) is type(result)
+    assert msgspec.json.encode(opened.to_dict()) == msgspec.json.encode(result.to_dict())
+    assert (opened.tables(), opened.checks(), opened.summary()) == (result.tables(), result.checks(), result.summary())
+    assert opened.page() == page
+    written = page.read_text(encoding="utf-8")
+    assert opened.page(made.folder / "again" / "page").read_text(encoding="utf-8") == written
 
 
 def test_page_of_labels_shows_one_number_for_one_thing(made: World) -> None:

@@ -185,7 +185,7 @@ MADE: Mapping[str, tuple[Callable[[World], str], type[Any]]] = {
     "judged graph": (make_judged_graph, JudgedGraph),
     "data set": (make_dataset, Dataset),
     "comparison": (make_comparison, OpenedFiles),
-    "study": (make_study, OpenedFiles),
+    "study": (make_study, MadeStudy),
     "report": (make_report, OpenedFiles),
 }
 

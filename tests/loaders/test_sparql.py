@@ -22,8 +22,7 @@ from kgprobe.loaders.sparql_client import SparqlClient
 from kgprobe.loaders.sparql_topic import EntityFilters, Topic, TopicChoice, open_topic
 from kgprobe.loaders.sparql_walk import WalkPlan
 from kgprobe.loaders.wikidata import DumpSelection, open_dump
-from kgprobe.loaders.wikidata_model import OWN_PAGES, read_inactive_relations
-from kgprobe.loaders.wikidata_templates import shipped_relations
+from kgprobe.loaders.wikidata_model import OWN_PAGES, read_inactive_relations, shipped_relations
 from kgprobe.sources.contract import open_source
 from tests.cli.inprocess import run as kgprobe
 from tests.graph.servers.shared import environment_of

@@ -14,9 +14,9 @@ import pytest
 from kgprobe.base.records import Placed, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.loaders import wikidata_model
 from kgprobe.loaders.wikidata import DumpSelection, open_dump
-from kgprobe.loaders.wikidata_model import TYPE_RELATIONS, read_inactive_relations
-from kgprobe.loaders.wikidata_templates import SHIPPED_FILE, shipped_relations, with_shipped_templates
+from kgprobe.loaders.wikidata_model import read_inactive_relations, shipped_relations, with_shipped_templates
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.templates.check import check_file, check_relation
@@ -69,7 +69,7 @@ def real_facts(shared_data: Path) -> dict[str, list[ExampleFact]]:
 
 
 def test_shipped_templates_have_all_kinds_and_no_flaws() -> None:
-    checked = check_file(SHIPPED_FILE)
+    checked = check_file(wikidata_model.SHIPPED_FILE)
     flaws = [flaw for flaw in checked.flaws if "in front of [Y], which does not suit all names" not in flaw.problem]
     assert flaws == []
     assert checked.relations == len(shipped_relations()) >= 300
@@ -82,7 +82,7 @@ def test_shipped_templates_have_all_kinds_and_no_flaws() -> None:
         assert relation.yes_no_questions, relation.id
         assert relation.wh_questions, relation.id
         assert relation.active is not False, relation.id
-    assert shipped_relations().keys().isdisjoint(TYPE_RELATIONS)
+    assert shipped_relations().keys().isdisjoint(wikidata_model.TYPE_RELATIONS)
 
 
 def test_shipped_relations_that_end_have_all_kinds_in_the_past() -> None:

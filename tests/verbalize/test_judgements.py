@@ -1,7 +1,5 @@
 """Answers as models give them, and what they say of a statement."""
 
-import pytest
-
 from kgprobe.verbalize.answers import judgement_of
 
 SAID = {
@@ -145,7 +143,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("said", "text"), [(said, text) for said, texts in SAID.items() for text in texts])
-def test_what_an_answer_says(said: str | None, text: str) -> None:
-    assert judgement_of(text) == said
-    assert judgement_of(f"  {text}\n") == said
+def test_what_an_answer_says() -> None:
+    for said, texts in SAID.items():
+        assert {text: judgement_of(text) for text in texts} == dict.fromkeys(texts, said)
+        assert {text: judgement_of(f"  {text}\n") for text in texts} == dict.fromkeys(texts, said)

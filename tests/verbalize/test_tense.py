@@ -68,14 +68,9 @@ UNSURE = [
 ]
 
 
-@pytest.mark.parametrize(("template", "past"), PASTS.items())
-def test_in_the_past(template: str, past: str) -> None:
-    assert in_the_past(template) == past
-
-
-@pytest.mark.parametrize("template", UNSURE)
-def test_rather_none_than_wrong(template: str) -> None:
-    assert in_the_past(template) is None
+def test_in_the_past_or_rather_none_than_wrong() -> None:
+    assert {template: in_the_past(template) for template in PASTS} == PASTS
+    assert {template: in_the_past(template) for template in UNSURE} == dict.fromkeys(UNSURE)
 
 
 @pytest.mark.parametrize(

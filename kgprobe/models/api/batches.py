@@ -325,14 +325,11 @@ class BatchSession(Generic[RequestT]):
             raise KgprobeError(fatal_message(self._address, reading.fatal, self._form.needs))
         if state.exceeds_limit and self._submitted:
             return
-        raise KgprobeError(self._why_failed(state))
-
-    def _why_failed(self, state: BatchState) -> str:
         reasons = "; ".join(f"{fault.message or 'no message'} ({fault.code})" for fault in state.faults[:3])
         text = f"Batch {state.id} of {self._address.name} failed: {self._address.without_key(reasons) or 'no reason'}."
         if state.exceeds_limit:
             text += " A smaller `batch_size` makes smaller batches, one after the other."
-        return text
+        raise KgprobeError(text)
 
     def _read_line(self, content: bytes, reading: _Reading) -> None:
         try:

@@ -12,9 +12,9 @@ cumulative probability exceeds the number.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from itertools import groupby
 from typing import Any
@@ -55,24 +55,85 @@ _FEW = 3
 _TRIAL = "Yes, 7"
 
 
-class LocalGenerator:
-    """A causal language model that answers; its name is that of its scorer.
+class TokenGenerator:
+    """Base of generators of token ids with the tokenizer of a scorer; its name is that of the scorer.
 
     Attributes:
         chats: True if a prompt is a user's message, by the model's chat template; False if it is a text to continue.
     """
 
-    def __init__(self, scorer: Scorer) -> None:
-        """Use a loaded scoring model; scoring and generating can alternate."""
+    def __init__(self, scorer: TextScorer, generation_config: Any) -> None:
+        """Use a scorer; scoring and generating can alternate. Settings in the model's files name its end tokens."""
         self.name = scorer.name
-        self._scorer = scorer
         self.chats = bool(scorer.tokenizer.chat_template)
-        self._end_tokens = end_tokens(scorer, scorer.model.generation_config)
+        self._scorer = scorer
+        self._end_tokens = end_tokens(scorer, generation_config)
         self._line_ends = line_ends(scorer, self._end_tokens)
+        self._template = ThinkingTemplate(scorer.tokenizer)
 
     def describe(self) -> dict[str, object]:
         """Return the scorer's description, and the form of prompts and answers."""
-        return describe_generator(self._scorer, self._end_tokens)
+        kind = CHAT if self.chats else "text to go on with, to the end of its line"
+        return self._scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": list(self._end_tokens)}
+
+    def _by_line(self, request: Request) -> bool:
+        return not self.chats and not request.continuation
+
+    def _prompts(
+        self, copies: Mapping[Request, int], progress: Callable[[int], None] | None
+    ) -> tuple[dict[Request, "_Prompt"], dict[Request, Answer | Unanswered]]:
+        """Return the prompts of requests, and the results of those that the model cannot take."""
+        for request in copies:
+            if request.max_tokens < 1:
+                raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
+        prompts: dict[Request, _Prompt] = {}
+        results: dict[Request, Answer | Unanswered] = {}
+        for request in copies:
+            prompt = self._prompt(request)
+            if isinstance(prompt, Unanswered):
+                results[request] = prompt
+                report(progress, copies[request])
+            else:
+                prompts[request] = prompt
+        return prompts, results
+
+    def _prompt(self, request: Request) -> "_Prompt | Unanswered":
+        """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
+        if not self.chats or request.continuation:
+            (context,) = context_tokens(self._scorer, [request.prompt], request.max_tokens)
+            return context if isinstance(context, Unanswered) else _Prompt(context)
+        (prompt,) = self._scorer.tokenize([request.prompt], [[]])
+        if prompt.reason is not None:
+            return Unanswered(prompt.reason)
+        tokenizer = self._scorer.tokenizer
+        text = self._template.setting(request.thinking).text(tokenizer, request.prompt)
+        (tokens,) = chat_tokens(tokenizer, [text])
+        thinking, new_tokens, limit = request.thinking, request.max_tokens, None
+        if thinking is not None and thinking.is_on:
+            new_tokens += len(self._template.form(thinking).closing)
+            room = thinking.limit
+            if self._scorer.max_tokens is not None and thinking.budget is None:
+                room = min(room, self._scorer.max_tokens - len(tokens) - new_tokens)
+            limit = max(1, room)
+        longest = new_tokens + (limit or 0)
+        return no_room(self._scorer, request.prompt, len(tokens), longest) or _Prompt(tokens, limit)
+
+    def _row(self, request: Request, prompt: "_Prompt") -> AnswerRow:
+        """Return the row of a request, without tokens yet."""
+        if self._by_line(request):
+            return AnswerRow(prompt.tokens, request.max_tokens, self._line_ends.is_over)
+        form = None if request.continuation else self._template.form(request.thinking)
+        return AnswerRow(prompt.tokens, request.max_tokens, lambda new: new[-1] in self._end_tokens, form, prompt.limit)
+
+
+class LocalGenerator(TokenGenerator):
+    """A causal language model on this machine that answers."""
+
+    _scorer: Scorer
+
+    def __init__(self, scorer: Scorer) -> None:
+        """Use a loaded scoring model; scoring and generating can alternate."""
+        super().__init__(scorer, scorer.model.generation_config)
 
     def check_thinking(self, thinking: Thinking) -> dict[str, object]:
         """Return how the chat template is set to a mode of thinking, see :meth:`.Generator.check_thinking`."""
@@ -81,10 +142,6 @@ class LocalGenerator:
         if thinking.is_on:
             raise ArgumentError("thinking", no_switch(self.name, thinking))
         return {"switch": None}
-
-    @cached_property
-    def _template(self) -> ThinkingTemplate:
-        return ThinkingTemplate(self._scorer.tokenizer)
 
     @torch.inference_mode()
     def answer(
@@ -99,19 +156,8 @@ class LocalGenerator:
         similar length are batched, in smaller batches where memory is short. When half of a batch has its answers, the
         rest goes on without them, after a forward pass of its tokens so far.
         """
-        results: dict[Request, Answer | Unanswered] = {}
-        prompts: dict[Request, _Prompt] = {}
         copies = Counter(map(Request.normalized, requests))
-        for request in copies:
-            if request.max_tokens < 1:
-                raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
-        for request in copies:
-            prompt = self._prompt(request)
-            if isinstance(prompt, Unanswered):
-                results[request] = prompt
-                report(progress, copies[request])
-            else:
-                prompts[request] = prompt
+        prompts, results = self._prompts(copies, progress)
 
         def at_once(rest: Sequence[Request]) -> int:
             prompt = prompts[rest[0]]
@@ -135,17 +181,10 @@ class LocalGenerator:
         return [results[request.normalized()] for request in requests]
 
     def _generate(self, prompts: "dict[Request, _Prompt]", batch: Sequence[Request]) -> list[Answer]:
-        by_line = not self.chats and not batch[0].continuation
-        form = None
-        if self.chats and not batch[0].continuation:
-            form = self._template.form(batch[0].thinking)
-        is_over = self._line_ends.is_over if by_line else (lambda new: new[-1] in self._end_tokens)
-        rows = []
-        for request in batch:
-            prompt = prompts[request]
-            rows.append(AnswerRow(prompt.tokens, request.max_tokens, is_over, form, prompt.limit))
+        rows = [self._row(request, prompts[request]) for request in batch]
+        form = rows[0].form
         self._fill(rows, batch, () if form is None else form.closing)
-        return [read_answer(row, self._line_ends, by_line=by_line) for row in rows]
+        return [read_answer(row, self._line_ends, by_line=self._by_line(batch[0])) for row in rows]
 
     def _fill(self, rows: Sequence[AnswerRow], batch: Sequence[Request], closing: Sequence[int]) -> None:
         """Generate the rows of requests until all are over; the closing tokens end a thought at its limit."""
@@ -167,27 +206,6 @@ class LocalGenerator:
             if _count_new(some) == before:
                 raise RuntimeError("transformers generated no token.")
             left = [(row, request) for row, request in left if not row.over]
-
-    def _prompt(self, request: Request) -> "_Prompt | Unanswered":
-        """Return the prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
-        if not self.chats or request.continuation:
-            (context,) = context_tokens(self._scorer, [request.prompt], request.max_tokens)
-            return context if isinstance(context, Unanswered) else _Prompt(context)
-        (prompt,) = self._scorer.tokenize([request.prompt], [[]])
-        if prompt.reason is not None:
-            return Unanswered(prompt.reason)
-        tokenizer = self._scorer.tokenizer
-        text = self._template.setting(request.thinking).text(tokenizer, request.prompt)
-        (tokens,) = chat_tokens(tokenizer, [text])
-        thinking, new_tokens, limit = request.thinking, request.max_tokens, None
-        if thinking is not None and thinking.is_on:
-            new_tokens += len(self._template.form(thinking).closing)
-            room = thinking.limit
-            if self._scorer.max_tokens is not None and thinking.budget is None:
-                room = min(room, self._scorer.max_tokens - len(tokens) - new_tokens)
-            limit = max(1, room)
-        longest = new_tokens + (limit or 0)
-        return no_room(self._scorer, request.prompt, len(tokens), longest) or _Prompt(tokens, limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,12 +303,6 @@ def _enough(rows: Sequence[AnswerRow]) -> int:
 
 def _count_new(rows: Sequence[AnswerRow]) -> int:
     return sum(len(row.new) for row in rows)
-
-
-def describe_generator(scorer: TextScorer, end_tokens: Sequence[int]) -> dict[str, object]:
-    """Return a scorer's description, and the form of prompts and answers of a generator with its weights."""
-    kind = CHAT if scorer.tokenizer.chat_template else "text to go on with, to the end of its line"
-    return scorer.describe() | {"prompt": kind, "top_p": TOP_P, "end_tokens": list(end_tokens)}
 
 
 def line_ends(scorer: TextScorer, end_tokens: Sequence[int]) -> Ends:

@@ -1,7 +1,7 @@
 """Models on many GPUs or machines: workers of a Ray cluster, each with its own copy of the model.
 
-:mod:`.cluster` starts or finds the cluster, :mod:`.workers` divides work among its workers, and :mod:`.scorer` is a
-model on them. Graph, probe and learner stay in one process.
+:mod:`.workers` starts or finds the cluster and divides work among its workers, and :mod:`.scorer` is a model on them.
+Graph, probe and learner stay in one process.
 """
 
 from dataclasses import dataclass

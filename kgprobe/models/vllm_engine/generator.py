@@ -11,14 +11,11 @@ from hashlib import blake2b
 from typing import Any
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.models.generating.decoding import context_tokens, no_room
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
-from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, describe_generator, end_tokens, line_ends, read_answer
+from kgprobe.models.generating.local import LINE_BREAKS, TOP_P, TokenGenerator, read_answer
 from kgprobe.models.generating.rows import AnswerRow
-from kgprobe.models.generating.switch import ThinkingTemplate
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.scoring.contract import report
-from kgprobe.models.scoring.tokens import chat_tokens
 from kgprobe.models.vllm_engine.engine import VllmRequest
 from kgprobe.models.vllm_engine.scorer import VllmScorer, chunks_of
 
@@ -28,26 +25,15 @@ _MAX_STOPS = 256
 _INCOMPLETE = "\ufffd"
 
 
-class VllmGenerator:
-    """A model of vLLM that answers; its name is that of its scorer.
+class VllmGenerator(TokenGenerator):
+    """A model of vLLM that answers."""
 
-    Attributes:
-        chats: True if a prompt is a user's message, by the model's chat template; False if it is a text to continue.
-    """
+    _scorer: VllmScorer
 
     def __init__(self, scorer: VllmScorer) -> None:
         """Use the engine of a scorer; scoring and generating can alternate."""
-        self.name = scorer.name
-        self._scorer = scorer
-        self.chats = bool(scorer.tokenizer.chat_template)
-        self._end_tokens = end_tokens(scorer, _generation_config(scorer))
-        self._line_ends = line_ends(scorer, self._end_tokens)
-        self._template = ThinkingTemplate(scorer.tokenizer)
+        super().__init__(scorer, _generation_config(scorer))
         self._breaks: list[int] | None = None
-
-    def describe(self) -> dict[str, object]:
-        """Return the scorer's description, and the form of prompts and answers."""
-        return describe_generator(self._scorer, self._end_tokens)
 
     def check_thinking(self, thinking: Thinking) -> dict[str, object]:
         """Return how the chat template is set to ``off``; raise ArgumentError for other modes, or if it cannot be."""
@@ -67,18 +53,8 @@ class VllmGenerator:
         Equal requests are answered once.
         """
         copies = Counter(map(Request.normalized, requests))
-        for request in copies:
-            if request.max_tokens < 1:
-                raise KgprobeError(f"`max_tokens` is {request.max_tokens}; it must be at least 1.")
-        results: dict[Request, Answer | Unanswered] = {}
-        rows: dict[Request, AnswerRow] = {}
-        for request in copies:
-            context = self._context(request)
-            if isinstance(context, Unanswered):
-                results[request] = context
-                report(progress, copies[request])
-            else:
-                rows[request] = self._row(request, tuple(context))
+        prompts, results = self._prompts(copies, progress)
+        rows = {request: self._row(request, prompt) for request, prompt in prompts.items()}
         pending = sorted(rows, key=lambda request: tuple(rows[request].context))
         while pending:
             self._continue([(request, rows[request]) for request in pending])
@@ -92,7 +68,7 @@ class VllmGenerator:
 
     def _continue(self, pending: Sequence[tuple[Request, AnswerRow]]) -> None:
         """Extend some rows, up to their ends or to a line break."""
-        prompts = [self._prompt(request, row) for request, row in pending]
+        prompts = [self._engine_request(request, row) for request, row in pending]
         first = 0
         for part in chunks_of(prompts):
             outputs = self._scorer.engine.run(part)
@@ -104,26 +80,7 @@ class VllmGenerator:
                         row.add(token)
             first += len(part)
 
-    def _context(self, request: Request) -> Sequence[int] | Unanswered:
-        """Return a prompt's tokens, up to the beginning of the answer; or why the model cannot take it."""
-        scorer = self._scorer
-        if not self.chats or request.continuation:
-            return context_tokens(scorer, [request.prompt], request.max_tokens)[0]
-        (prompt,) = scorer.tokenize([request.prompt], [[]])
-        if prompt.reason is not None:
-            return Unanswered(prompt.reason)
-        text = self._template.setting(request.thinking).text(scorer.tokenizer, request.prompt)
-        (tokens,) = chat_tokens(scorer.tokenizer, [text])
-        return no_room(scorer, request.prompt, len(tokens), request.max_tokens) or tokens
-
-    def _row(self, request: Request, context: tuple[int, ...]) -> AnswerRow:
-        """Return the row of a request, without tokens yet."""
-        if self._by_line(request):
-            return AnswerRow(context, request.max_tokens, self._line_ends.is_over)
-        form = None if request.continuation else self._template.form(request.thinking)
-        return AnswerRow(context, request.max_tokens, lambda new: new[-1] in self._end_tokens, form)
-
-    def _prompt(self, request: Request, row: AnswerRow) -> VllmRequest:
+    def _engine_request(self, request: Request, row: AnswerRow) -> VllmRequest:
         stops = self._end_tokens
         if self._by_line(request):
             stops = [*stops, *self._line_breaks()]
@@ -135,9 +92,6 @@ class VllmGenerator:
             seed=_seed(request, len(row.new)) if request.temperature > 0 else None,
             stop_tokens=tuple(stops),
         )
-
-    def _by_line(self, request: Request) -> bool:
-        return not self.chats and not request.continuation
 
     def _line_breaks(self) -> list[int]:
         """Return the most frequent tokens with a line break."""

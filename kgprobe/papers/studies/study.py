@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from kgprobe.base.errors import KgprobeError, expected_one_of
 from kgprobe.base.files import home
 from kgprobe.base.intervals import Mean, Share
 from kgprobe.graph.client import Graph
@@ -49,7 +52,7 @@ class Study(StoredResult):
     @property
     def folder(self) -> Path:
         """Folder of the files: rows as CSV, everything as JSON. Studies of the same configuration share it."""
-        return home() / "studies" / f"{self.name}-{digest_of(self.config)}"
+        return self.read_from or home() / "studies" / f"{self.name}-{digest_of(self.config)}"
 
     @property
     def data_file(self) -> Path:
@@ -65,6 +68,21 @@ class Study(StoredResult):
         study = replace(self, missing=missing)
         study.write_files(study.folder)
         return study
+
+
+def study_class(name: str) -> type[Study]:
+    """Return the class of a study by its name.
+
+    Raises:
+        KgprobeError: there is none; that of an extension has to be imported before.
+    """
+    for module in iter_modules([str(Path(__file__).parent)], "kgprobe.papers.studies."):
+        import_module(module.name)
+    # A class with slots is a copy of another one, which comes first.
+    classes = {kind.name: kind for kind in Study.__subclasses__()}
+    if name not in classes:
+        raise KgprobeError(f"There is no study {name!r}; {expected_one_of(name, classes)}.")
+    return classes[name]
 
 
 def counted_notes(title: str, messages: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from kgprobe.stats.proportions import CONFIDENCE, unseen_share
 
 Floats = NDArray[np.float64]
 
-_REPLICATES_AT_ONCE = 200
+_REPLICATES, _REPLICATES_AT_ONCE = 1000, 200
 # With more facts the bootstrap is normal, and takes minutes.
 _MOST_RESAMPLED = 100_000
 
@@ -33,7 +33,7 @@ class Curve:
     high: Floats
 
 
-def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: float = 0.0) -> Curve:
+def mean_curve(values: Floats, seed: int = 0, *, least: float = 0.0) -> Curve:
     """Return the mean over facts with a 95% band; a single fact has no band.
 
     The band is the percentile bootstrap over facts. If all values are equal, the bootstrap band has no width, although
@@ -41,7 +41,7 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: 
     largest hidden share (:func:`~kgprobe.stats.proportions.unseen_share`) had the minimum, or the maximum, value. For
     values that are all 1 this is Wilson's interval.
 
-    Cost: replicates x facts x n, in blocks of bounded memory. With more than 100,000 facts, the band is that of the
+    Cost: 1,000 x facts x n, in blocks of bounded memory. With more than 100,000 facts, the band is that of the
     normal distribution, to which the bootstrap converges.
 
     Args:
@@ -59,8 +59,8 @@ def mean_curve(values: Floats, seed: int = 0, replicates: int = 1000, *, least: 
         reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * values.std(axis=0) / math.sqrt(facts)
         return Curve(mean, np.minimum(mean - reach, lowest), np.maximum(mean + reach, highest))
     generator = np.random.default_rng(seed)
-    means = np.empty((replicates, values.shape[1]))
-    for first in range(0, replicates, _REPLICATES_AT_ONCE):
+    means = np.empty((_REPLICATES, values.shape[1]))
+    for first in range(0, _REPLICATES, _REPLICATES_AT_ONCE):
         block = means[first : first + _REPLICATES_AT_ONCE]
         # The mean of a sample depends only on how often each fact is drawn.
         block[:] = generator.multinomial(facts, np.full(facts, 1 / facts), size=len(block)) @ values / facts

@@ -115,7 +115,12 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
             notes.append("Near: the text states a value close to the object's, or its date less precisely.")
         if fewer:
             notes.append(fewer_examples_note(fewer, len(texts), examples))
-        return ProbeResults([_relations_table(texts, notes), _lengths_table(texts)])
+        counted = {f"{length} word{'s' * (length > 1)}": texts["words"] < length for length in _LENGTHS}
+        counted |= {"its first line": texts["in_line"], "it counts": texts["named"]}
+        rows = [{"the text as far as": part, "accuracy": share_of(named)} for part, named in counted.items()]
+        notes_on_lengths = ["A name counts by its first word."]
+        lengths = Table("lengths", "Accuracy by how much of the text counts", rows, notes_on_lengths)
+        return ProbeResults([_relations_table(texts, notes), lengths])
 
 
 def counted_end(text: str, until: str) -> int:
@@ -142,10 +147,3 @@ def _relations_table(texts: pd.DataFrame, notes: Sequence[str]) -> Table:
             row["near"] = mean_of(group["near"])
         rows.append(row)
     return Table("relations", "Accuracy by relation", rows, notes)
-
-
-def _lengths_table(texts: pd.DataFrame) -> Table:
-    counted = {f"{length} word{'s' * (length > 1)}": texts["words"] < length for length in _LENGTHS}
-    counted |= {"its first line": texts["in_line"], "it counts": texts["named"]}
-    rows = [{"the text as far as": part, "accuracy": share_of(named)} for part, named in counted.items()]
-    return Table("lengths", "Accuracy by how much of the text counts", rows, ["A name counts by its first word."])

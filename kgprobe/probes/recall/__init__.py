@@ -1,8 +1,8 @@
 """The probe `recall`: answer a question about each fact with several few-shot prompts, greedily and by sampling.
 
-SliCK: Gekhman et al. 2024 (2405.05904), section 3; docs/methods/recall.md. :mod:`.items` writes the prompts,
-:mod:`.probe` asks and counts right answers, :mod:`.evidence` stores the counts and makes the tables, :mod:`.classes`
-has the four classes.
+SliCK: Gekhman et al. 2024 (2405.05904), section 3; docs/methods/recall.md. :mod:`.probe` writes the prompts,
+asks and counts right answers, :mod:`.evidence` stores the counts and makes the tables, :mod:`.classes` has the four
+classes.
 """
 
 from dataclasses import dataclass

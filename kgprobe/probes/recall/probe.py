@@ -2,34 +2,196 @@
 
 SliCK (Gekhman et al. 2024), section 3; docs/methods/recall.md. Answers are read as those to wh-questions
 (:func:`kgprobe.probes.questions.grading.verify`), by the names in them.
+
+A prompt is ``Q: … A: …`` for each example, drawn at random from the relation, then ``Q: … A:``, with the relation's
+first wh-question that does not contain a right answer. A relation without wh-questions is asked in its first cloze
+sentence, one sentence per line. The examples of a prompt depend on the relation, the number of the prompt and the
+seed's first number. An example that would reveal the asked fact is replaced by the next one.
 """
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from kgprobe.base.progress import share_counter
+from kgprobe.graph.client import Graph
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
 from kgprobe.models.generating.thinking import Thinking
-from kgprobe.probes.asking import in_order
+from kgprobe.probes.asking import in_order, nameless
+from kgprobe.probes.examples.prompts import NO_EXAMPLE
+from kgprobe.probes.generation.probe import reason_unfindable
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.questions import ANY
+from kgprobe.probes.questions.evidence import names_of
 from kgprobe.probes.questions.grading import GradedAnswer, verify
+from kgprobe.probes.questions.items import FactQuestion, QuestionKind, right_and_former
 from kgprobe.probes.recall import RecallOptions
 from kgprobe.probes.recall.evidence import RecallEvidence, most_frequent
-from kgprobe.probes.recall.items import RecallItem, RecallItems
 from kgprobe.probes.register import ProbeContext
-from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
+from kgprobe.sampling.facts import describe_facts, read_answers
+from kgprobe.sampling.keys import FactKey, seeded_number
+from kgprobe.verbalize.answers import named_in
+from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
+from kgprobe.verbalize.sentences import Cloze, object_continuations, wh_question
+from kgprobe.verbalize.templates.kinds import GENERIC
 
 # Share of a batch's progress that generation takes; the rest is reading the answers.
 _WRITING = 0.95
 # A further question that the model wrote after its answer.
 _NEXT_QUESTION = re.compile(r"\n\s*Q:")
+# Number of further examples to draw, since examples that reveal the answer are replaced.
+_SPARE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RecallItem:
+    """A fact with its prompts.
+
+    Attributes:
+        question: the question, with right and former objects; its ``reason`` says why the fact is not asked.
+        prompts: empty if the fact is not asked.
+        examples: number of examples in each prompt; fewer than asked for if the relation has no more.
+        guess: probability that a random object of the relation is credited, in [0, 1]; None if unknown.
+    """
+
+    question: FactQuestion
+    prompts: Sequence[str] = ()
+    examples: int = 0
+    guess: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Form of a prompt: questions with answers, or cloze sentences, one per line."""
+
+    template: str
+    is_question: bool
+
+    @property
+    def between(self) -> str:
+        """Separator between two examples."""
+        return "\n\n" if self.is_question else "\n"
+
+    def ask(self, subject: str) -> str:
+        """Return the question about a subject, or its sentence up to the blank."""
+        return wh_question(self.template, subject) if self.is_question else Cloze(self.template, subject).prompt
+
+    def text(self, subject: str) -> str:
+        """Return the text before an answer."""
+        return f"Q: {self.ask(subject)}\nA:" if self.is_question else self.ask(subject)
+
+    def example(self, subject: str, object_: str) -> str:
+        """Return the text of a fact with its answer."""
+        if not self.is_question:
+            (object_,) = object_continuations(self.template, [object_])
+        return f"{self.text(subject)} {object_}"
+
+
+class RecallItems:
+    """Prompts about a graph's facts; ``relations`` are the sorted ids of those that can be asked."""
+
+    def __init__(self, graph: Graph, options: RecallOptions, *, as_of: int, relations: Sequence[str] = ()) -> None:
+        """Read the relations' templates; by default of every active one with a wh-question or a cloze sentence."""
+        rows = askable_relations(graph, ["wh_questions", "clozes"], relations, only_generic=options.wording == GENERIC)
+        self.graph = graph
+        self.relations: Sequence[str] = list(rows)
+        self._forms: dict[str, list[_Form]] = {}
+        for relation, row in rows.items():
+            questions = [_Form(template, is_question=True) for template in row["wh_questions"]]
+            clozes = [_Form(template, is_question=False) for template in row["clozes"][:1]]
+            self._forms[relation] = [*questions, *clozes]
+        self._generic = generic_setting(rows)
+        self._options = options
+        self._as_of = as_of
+        self._drawn: dict[int, dict[str, list[Demonstration]]] = {}
+        self._ordered: dict[tuple[str, int], list[Demonstration]] = {}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings that the prompts depend on, without graph, facts and seed; JSON-compatible."""
+        templates = {relation: list(map(attrgetter("template"), forms)) for relation, forms in self._forms.items()}
+        return {"as_of": self._as_of, "templates": templates, **self._generic}
+
+    def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[RecallItem]:
+        """Return an item for each fact, in order.
+
+        Cost: a walk from each subject; one scan of the graph's facts for a new first number of the seed.
+        """
+        described = describe_facts(self.graph, facts)
+        answers = read_answers(self.graph, facts, self._as_of)
+        items = []
+        for fact in described:
+            right, former = right_and_former(answers[fact.key.fact])
+            question = FactQuestion(fact, QuestionKind.WH, "", right, former)
+            items.append(self._item(question, seed))
+        return items
+
+    def _item(self, question: FactQuestion, seed: Sequence[int]) -> RecallItem:
+        """Return the item of a question without text."""
+        fact = question.fact
+        form = self._form(question)
+        reason = self._reason(question) or (form if isinstance(form, str) else None)
+        if reason is not None or isinstance(form, str):
+            return RecallItem(_unasked(question, str(reason)))
+        prompts: list[str] = []
+        examples: list[Demonstration] = []
+        for number in range(self._options.prompts):
+            order = self._order(fact.relation, number, seed[0])
+            examples = demonstrations_for([fact], order, self._options.examples)
+            lines = [form.example(example.subject_label, example.object_label) for example in examples]
+            prompts.append(form.between.join([*lines, form.text(fact.subject_label)]))
+        if not examples:
+            return RecallItem(_unasked(question, NO_EXAMPLE))
+        credited = len(question.right) if self._options.credit == ANY else 1
+        guess = min(1.0, credited / fact.relation_size) if fact.relation_size else None
+        text = form.ask(fact.subject_label)
+        return RecallItem(
+            FactQuestion(fact, QuestionKind.WH, text, question.right, question.former), prompts, len(examples), guess
+        )
+
+    def _reason(self, question: FactQuestion) -> str | None:
+        """Return why a fact cannot be asked of any model; None if it can."""
+        fact = question.fact
+        if fact.relation not in self._forms:
+            return "its relation is not asked: it is inactive or not selected"
+        if fact.object not in map(attrgetter("id"), question.right):
+            return f"it does not hold at {self._as_of}, and questions are asked in the present"
+        return nameless(fact) or reason_unfindable(fact.object_names)
+
+    def _form(self, question: FactQuestion) -> "_Form | str":
+        """Return the first form whose text does not contain a right answer; or why there is none."""
+        names = names_of(question.right)
+        for form in self._forms.get(question.fact.relation, ()):
+            if not named_in(form.ask(question.fact.subject_label), names):
+                return form
+        return "each question of its relation contains a right answer"
+
+    def _order(self, relation: str, number: int, seed: int) -> list[Demonstration]:
+        """Return the examples of a relation in the order of a prompt."""
+        if seed not in self._drawn:
+            count = self._options.prompts * self._options.examples + _SPARE
+            # Only the latest seed is kept: rounds and measurements use a single one.
+            self._drawn = {seed: draw_demonstrations(self.graph, self.relations, count, seed, self._as_of)}
+            self._ordered.clear()
+        if (relation, number) not in self._ordered:
+            key = partial(_place, seed, number)
+            self._ordered[relation, number] = sorted(self._drawn[seed][relation], key=key)
+        return self._ordered[relation, number]
+
+
+def _place(seed: int, number: int, example: Demonstration) -> int:
+    return seeded_number(seed, f"prompt {number}", example.fact)
+
+
+def _unasked(question: FactQuestion, reason: str) -> FactQuestion:
+    return FactQuestion(question.fact, reason=reason)
 
 
 class RecallProbe:

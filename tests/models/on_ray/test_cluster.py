@@ -3,7 +3,7 @@
 import pytest
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.models.on_ray.cluster import check_ray, ray_cluster
+from kgprobe.models.on_ray.workers import check_ray, ray_cluster
 
 pytest.importorskip("ray")
 
