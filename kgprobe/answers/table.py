@@ -146,6 +146,9 @@ class Answers:
         # The last of several values is assigned.
         first[of_fact[::-1]] = rows[::-1]
         latest[of_fact[agrees]] = rows[agrees]
+        # First, because lists of long texts need the most memory.
+        shown = {name: self.texts(name, latest) for name in ("question", "right_answer", "prediction", *details)}
+        shown |= {name: _shared(shown[name]) for name in ("right_answer", "prediction")}
         columns: dict[str, Any] = {name: _shared(self.texts(name, first)) for name in ("subject", "relation")}
         columns |= {"right": right, "wrong": wrong}
         columns |= {"refused": numbers[Verdict.REFUSED], "off_format": numbers[Verdict.OFF_FORMAT]}
@@ -156,9 +159,7 @@ class Answers:
         columns["chances"] = self._chances()
         columns["guessed"] = list(map(cache(more_than_half), columns["chances"]))
         frame: pd.DataFrame = pd.DataFrame(columns, index=pd.Index(facts, dtype=object))
-        for name in ("question", "right_answer", "prediction", *details):
-            texts = self.texts(name, latest)
-            values = _shared(texts) if name in ("right_answer", "prediction") else texts
+        for name, values in shown.items():
             frame[name] = pd.Series(values, frame.index, dtype=object)
         return frame
 
