@@ -372,11 +372,8 @@ def make_finding(
         described, years = read_about_facts(graph, subjects, year_relation)
     facts = _described(believed, described)
     facts = facts.merge(own[["fact", "guessed", *ASK_COLUMNS]], on="fact", how="left")
-    relations = facts["relation"].unique().tolist()
-    if isinstance(graph, Mapping):
-        names = {relation: graph.get(relation, relation) for relation in relations}
-    else:
-        names = relation_names(graph, relations)
+    asked = facts["relation"].unique().tolist()
+    names = {name: graph[name] for name in asked} if isinstance(graph, Mapping) else relation_names(graph, asked)
     facts["relation_label"] = facts["relation"].map(names)
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
