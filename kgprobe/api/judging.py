@@ -24,7 +24,7 @@ from kgprobe.judge.whole_graph import judge_on_ray, prepare_judging
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.workers import check_ray
 from kgprobe.models.spec_forms import short_name
-from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, quality_on
+from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, judge_rows, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
 from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
@@ -131,7 +131,7 @@ def compare_judges(judges: Sequence[Judge], models: Models | None = None) -> Jud
     opened = models or Models()
     qualities = [evaluate_judge(judge, str(judge.training["labels"]), models=opened) for judge in judges]
     config = {"judges": [judge.digest() for judge in judges]}
-    return JudgeComparison(qualities=qualities, config=config)
+    return JudgeComparison(judges=judge_rows(qualities), config=config)
 
 
 @documented(JudgedGraphOptions, parameters=[Asking])

@@ -19,8 +19,8 @@ def about_dataset(answers: Answers) -> pd.DataFrame:
     """Return the rows of :func:`read_about_facts` for answers about a data set, whose facts have only labels."""
     columns = ["fact", "relation", "subject", "subject_label", "object", "object_label"]
     rows = [row for row in answers.table.select(columns).to_pylist() if row["object"] is not None]
-    frame: pd.DataFrame = pd.DataFrame([row | {"types": [], "popularity": None, "year": None} for row in rows])
-    return frame
+    facts: pd.DataFrame = pd.DataFrame([row | {"types": [], "popularity": None, "year": None} for row in rows])
+    return facts
 
 
 def read_about_facts(

@@ -259,37 +259,33 @@ _MEANS = "Precision, recall and F1 are means over the answers that occur, on the
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class JudgeComparison(StoredResult):
-    """Several judges on the test facts of their labels; rows of the judges, then of the words' probabilities.
+    """Several judges on the test facts of their labels; rows of the judges, then of the words' probabilities."""
 
-    Attributes:
-        qualities: quality of each judge, in the given order.
-    """
-
-    qualities: Annotated[Sequence[JudgeQuality], INTERNAL]
+    judges: Annotated[Sequence[SubstituteRow], Listing("Judges", _MEANS)]
 
     file: ClassVar[str] = "judges"
-    properties: ClassVar[Sequence[str]] = ("judges",)
 
     @property
     def title(self) -> str:
         """Title of the page."""
-        return f"{counted(len(self.qualities), 'judge')} on test facts"
-
-    @property
-    def judges(self) -> Annotated[Sequence[SubstituteRow], Listing("Judges", _MEANS)]:
-        """The quality of each judge, and of the words for each pair of models."""
-        judges = [_substitute_row(own, own.judge.classifier.kind, own.every.quality) for own in self.qualities]
-        words: dict[tuple[str, str, int], SubstituteRow] = {}
-        for own in self.qualities:
-            # The words are read behind the instruction, with or without a prompt encoder.
-            row = replace(_substitute_row(own, _WORDS, own.every.baseline), encoder=False)
-            words.setdefault((row.answers_of, row.substitute, row.count), row)
-        return [*judges, *words.values()]
+        judges = [row for row in self.judges if row.classifier != _WORDS]
+        return f"{counted(len(judges), 'judge')} on test facts"
 
     def summary(self) -> str:
         """Return the best judge in a sentence."""
         best = max((row for row in self.judges if row.classifier != _WORDS), key=attrgetter("f1"))
         return f"The best F1, {best.f1:.3f}: {best.classifier} judge on states of {best.substitute}."
+
+
+def judge_rows(qualities: Sequence[JudgeQuality]) -> list[SubstituteRow]:
+    """Return the quality of each judge, in the given order, and of the words for each pair of models."""
+    judges = [_substitute_row(own, own.judge.classifier.kind, own.every.quality) for own in qualities]
+    words: dict[tuple[str, str, int], SubstituteRow] = {}
+    for own in qualities:
+        # The words are read behind the instruction, with or without a prompt encoder.
+        row = replace(_substitute_row(own, _WORDS, own.every.baseline), encoder=False)
+        words.setdefault((row.answers_of, row.substitute, row.count), row)
+    return [*judges, *words.values()]
 
 
 def _substitute_row(own: JudgeQuality, classifier: str, quality: Quality) -> SubstituteRow:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class OpenedFiles(Result):
-    """A stored comparison of models or judges, or report, as it was written; one row for each row of its main table.
+    """A stored comparison of models, or report, as it was written; one row for each row of its main table.
 
     Attributes:
         stem: name of its JSON and of its page, without ending.
@@ -103,6 +103,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
 _CLASSES = {
     "forgetting": "kgprobe.results.forgetting:Forgetting",
     "gap": "kgprobe.results.knowledge_gap:KnowledgeGap",
+    "judges": "kgprobe.results.judge:JudgeComparison",
     "label_comparison": "kgprobe.labelling.label_comparison:LabelComparison",
     "rates": "kgprobe.results.rate_table:RateTable",
     "roles": "kgprobe.labelling.role_effects:RoleComparison",

@@ -240,3 +240,5 @@ def test_unreadable_labels_become_unknown_by_option(
         precisions = [answer.precision or 0 for answer in own.answers if answer.count]
         assert (row.precision, row.f1) == (pytest.approx(np.mean(precisions)), own.macro_f1)
     assert any(row.classifier == "words" for row in compared.records())
+    opened = kgprobe.open(compared.page().parent)
+    assert (type(opened), opened.to_dict()) == (type(compared), compared.to_dict())
