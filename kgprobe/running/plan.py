@@ -43,12 +43,8 @@ class Asking:
         from kgprobe.models.model import Models
         from kgprobe.running.callbacks import NO_CALLBACKS
 
-        return Asking(
-            name=optional_folder_name(self.name),
-            batch_size=optional_number("batch_size", self.batch_size),
-            models=self.models or Models(),
-            callbacks=self.callbacks or NO_CALLBACKS,
-        )
+        name, batch_size = optional_folder_name(self.name), optional_number("batch_size", self.batch_size)
+        return Asking(name, batch_size, self.models or Models(), self.callbacks or NO_CALLBACKS)
 
 
 def _listed(helps: Mapping[str, str]) -> str:
