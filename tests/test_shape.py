@@ -4,7 +4,7 @@ from tests.shape import figures
 
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
-    "lines of the package": 93_637,
+    "lines of the package": 93_627,
     "lines of the tests": 62_658,
     "modules": 471,
     "modules with one importer": 105,

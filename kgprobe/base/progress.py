@@ -304,7 +304,6 @@ class Display:
     """The current tasks, innermost last, and the place where they are shown."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start without tasks."""
         self.clock = clock
         self._lock = threading.RLock()
         self._waits: list[Task] = []

@@ -202,7 +202,6 @@ class DatasetExamples:
     """The probe ``examples`` on a data set; see :class:`~kgprobe.probes.outcome.Probe`."""
 
     def __init__(self, questions: DatasetQuestions, scorer: TextScorer, options: ExampleOptions) -> None:
-        """Make a probe."""
         self.relations: Sequence[str] = sorted(questions.labels)
         self._options = checked_options(options)
         self._questions = questions

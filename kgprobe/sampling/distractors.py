@@ -193,7 +193,6 @@ class RandomDistractors:
     name = "random"
 
     def __init__(self, graph: Graph) -> None:
-        """Draw from this graph."""
         self._graph = graph
         self._draws = PoolDraws(graph)
         self._similar = SimilarLiterals(graph)

@@ -189,7 +189,6 @@ class PoolDraws:
     """Draws from the pools of one graph; the members of small ones are cached."""
 
     def __init__(self, graph: Graph) -> None:
-        """Draw from this graph."""
         self._graph = graph
         self._members: dict[Members, NDArray[np.int64]] = {}
 

@@ -57,7 +57,6 @@ class SimilarLiterals:
     """Literals of similar size in one graph; the literals of each relation are cached."""
 
     def __init__(self, graph: Graph) -> None:
-        """Search in this graph."""
         self._graph = graph
         self._sizes: dict[_Kind, _Sizes] = {}
         self._read: set[str] = set()

@@ -110,7 +110,6 @@ class ValueCounts:
     """Counts of facts by the values of a feature and of metrics."""
 
     def __init__(self, feature: str, metrics: Sequence[str]) -> None:
-        """Start without facts."""
         self._feature = feature
         self._metrics = list(metrics)
         self._waiting: list[pd.DataFrame] = []

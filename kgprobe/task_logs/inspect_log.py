@@ -37,7 +37,6 @@ class ZipMembers:
     """The members of a zip file by name; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open a zip file."""
         self._path = path
         try:
             self._file = zipfile.ZipFile(path)

@@ -204,7 +204,6 @@ class BatchClient:
     def __init__(
         self, client: openai.OpenAI, address: Address, options: ApiOptions, pending_batches: PendingBatches
     ) -> None:
-        """Use an open client."""
         self._client = client
         self._address = address
         self._options = options

@@ -48,7 +48,6 @@ class KeptNodes:
     """Token nodes at numbered places, each after its parent; more places than nodes if equal ones came in one batch."""
 
     def __init__(self) -> None:
-        """Start with an empty cache."""
         self.clear()
 
     def clear(self) -> None:

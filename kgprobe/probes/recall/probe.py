@@ -198,7 +198,6 @@ class RecallProbe:
     """Probe that counts right answers over several prompts. Right if more than half of the greedy answers are."""
 
     def __init__(self, items: RecallItems, generator: Generator, options: RecallOptions) -> None:
-        """Make a probe."""
         self.relations: Sequence[str] = items.relations
         self._items = items
         self._generator = generator

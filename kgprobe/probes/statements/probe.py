@@ -26,7 +26,6 @@ class StatementProbe:
     """Probe that lets a model judge statements. A fact is right if it is judged true and its negatives false."""
 
     def __init__(self, items: StatementItems, scorer: TextScorer, options: StatementOptions) -> None:
-        """Make a probe."""
         self.relations: Sequence[str] = items.relations
         self._items = items
         self._scorer = scorer

@@ -30,7 +30,6 @@ class TrueFalseProbe:
     """Probe that labels statements by repeated answers. A fact is right if it is labelled true, its negatives false."""
 
     def __init__(self, items: StatementItems, generator: Generator, options: TrueFalseOptions) -> None:
-        """Make a probe."""
         count = options.instruction.count(STATEMENT)
         if count != 1:
             raise ArgumentError("instruction", f"has {count} places for the statement; expected is {STATEMENT} once.")
