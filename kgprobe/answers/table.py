@@ -117,6 +117,19 @@ class Answers:
                 reasons[fact] = reason or verdict
         return reasons
 
+    def without(self, facts: Sequence[str], reason: str) -> "Answers":
+        """Return the answers of which those about some facts are unaskable for a reason."""
+        is_other = pa.compute.is_in(self.table["fact"], pa.array(facts, _TEXT))
+        places = np.where(is_other, _VERDICTS.index(Verdict.UNASKABLE.value), self._verdicts).astype(np.int8)
+        columns = {
+            "verdict": pa.DictionaryArray.from_arrays(pa.array(places), _VERDICTS),
+            "reason": pa.compute.if_else(is_other, reason, self.table["reason"]),
+        }
+        table = self.table
+        for name, column in columns.items():
+            table = table.set_column(table.schema.get_field_index(name), name, column)
+        return Answers(table, self.results)
+
     def by_fact(self, *details: str) -> "pd.DataFrame":
         """Return the facts with answers, sorted by id.
 

@@ -162,10 +162,9 @@ def resume(run: str, full: bool, graph: str | None, as_json: bool, **options: An
 
 def compare_runs(runs: "Sequence[Run]") -> None:
     """Print one table of several runs, on the facts that all of them asked; nothing for a single run."""
-    from kgprobe.results.answers import answers_of
-    from kgprobe.running.shared_facts import find_shared_facts
+    from kgprobe.results.shared_facts import find_shared_facts
 
-    answers = [answers_of(run) for run in runs if run.report.asked]
+    answers = [(run.about, run.answers) for run in runs if run.report.asked]
     if len(runs) > 1 and answers:
         show_tables([find_shared_facts(answers).table()])
 

@@ -21,7 +21,7 @@ from kgprobe.results.answers import Stored, collect_answers
 from kgprobe.results.forgetting import ChangedFact, LossVerdict, changed_facts, notes_on_base, settings_note
 from kgprobe.results.rendering.checks import Check
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, points
-from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
+from kgprobe.results.shared_facts import Bools, SharedFacts
 from kgprobe.stats.paired_proportions import (
     BOUND_CONFIDENCE,
     directional_levels,
@@ -208,43 +208,40 @@ def roles_between(
 ) -> RoleComparison:
     """Compute the effects of a fine-tune from two stored results; see :func:`kgprobe.check`."""
     about_settings = settings_note(base, tuned, shared=shared)
-    (before, after), names, _ = collect_answers([base, tuned])
+    both, names, _ = collect_answers([base, tuned])
     listed = list(roles)
-    comparison = find_role_effects(before, after, listed, names, margin)
+    comparison = find_role_effects(both, listed, names, margin)
     digest = hashlib.sha256("".join(sorted(f"{role.fact}\0{role.role}\n" for role in listed)).encode()).hexdigest()
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin, "roles": source, "sha256": digest}
     return replace(comparison, config=config, notes=tuple(filter(None, [about_settings, *comparison.notes])))
 
 
 def find_role_effects(
-    base: AnsweredFacts, tuned: AnsweredFacts, roles: Iterable[FactRole], names: Mapping[str, str], margin: float
+    shared: SharedFacts, roles: Iterable[FactRole], names: Mapping[str, str], margin: float
 ) -> RoleComparison:
     """Compute the effects of a fine-tune by role, over the facts that both models have answered.
 
     Cost: a pass over the facts.
 
-    ``margin`` is the allowed loss in each ring, in [0, 1). A missing name of a relation is replaced by its id. A fact
-    with two roles raises ArgumentError.
+    ``shared`` are the facts of the two models, the base first. ``margin`` is the allowed loss in each ring, in [0, 1).
+    A missing name of a relation is replaced by its id. A fact with two roles raises ArgumentError.
     """
     role_of = _unique_roles(roles)
-    shared = find_shared_facts([base, tuned])
-    places = [place for place, fact in enumerate(shared.facts) if fact in role_of]
-    if not places:
+    of_fact = np.array([role_of[fact].role if fact in role_of else "" for fact in shared.facts])
+    compared = int((of_fact != "").sum())
+    if not compared:
         raise KgprobeError(
             f"Both results have answered none of the facts with a role ({len(role_of):,}), such as"
             f" {_examples(role_of.values())}. Ask these facts: kgprobe probe … --facts FILE"
         )
-    facts = np.array([shared.facts[place] for place in places])
-    was, now = shared.known[:, places]
-    of_fact = np.array([role_of[fact].role for fact in facts.tolist()])
+    was, now = shared.known
     listed = Counter(role.role for role in role_of.values())
     changed: list[ChangedFactOfRole] = []
     for role in filter(listed.__contains__, (*RINGS, TAUGHT, HELD_OUT)):
         for change, is_changed in (("forgotten", was & ~now), ("gained", now & ~was)):
-            own = facts[is_changed & (of_fact == role)].tolist()
-            facts_of_role = changed_facts(change, own, base, tuned, names)
+            facts_of_role = changed_facts(change, is_changed & (of_fact == role), shared, names)
             changed += [ChangedFactOfRole(**asdict(fact), role=role) for fact in facts_of_role]
-    unanswered = _unanswered_facts(role_of.values(), base, tuned)
+    unanswered = _unanswered_facts(role_of.values(), shared)
     return RoleComparison(
         base=shared.labels[0],
         tuned=shared.labels[1],
@@ -254,7 +251,7 @@ def find_role_effects(
         changed_facts=changed,
         unanswered=unanswered,
         notes=(
-            *_notes(len(role_of), len(shared.facts), len(places), unanswered, shared.labels),
+            *_notes(len(role_of), len(shared.facts), compared, unanswered, shared.labels),
             *_notes_on_roles(of_fact, was, margin),
         ),
     )
@@ -334,14 +331,13 @@ def _worst(rings: Sequence[RingLoss]) -> LossVerdict | None:
     return next((verdict for verdict in _WORST_FIRST if verdict.value in verdicts), None)
 
 
-def _unanswered_facts(roles: Iterable[FactRole], base: AnsweredFacts, tuned: AnsweredFacts) -> list[UnansweredFact]:
+def _unanswered_facts(roles: Iterable[FactRole], shared: SharedFacts) -> list[UnansweredFact]:
     """Return the facts that a result lacks, with the reasons."""
     unanswered = []
     for role in roles:
         reasons = []
-        for own in (base, tuned):
-            has_answer = role.fact in own.facts.index
-            reasons.append(None if has_answer else own.unheard.get(role.fact, "not asked"))
+        for own, unheard in zip(shared.answered, shared.unheard, strict=True):
+            reasons.append(None if role.fact in own.index else unheard.get(role.fact, "not asked"))
         if reasons != [None, None]:
             unanswered.append(UnansweredFact(role.subject, role.fact, role.role, *reasons))
     return unanswered

@@ -46,6 +46,11 @@ class About:
         return asked_by(self.probe, self.reversed)
 
     @property
+    def direction(self) -> str:
+        """``forwards`` or ``backwards``."""
+        return "backwards" if self.reversed else "forwards"
+
+    @property
     def called(self) -> str:
         """The model's short name."""
         return model_name(self.model)

@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,8 +13,8 @@ from kgprobe.base.files import read_json
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.state import state_difference
 from kgprobe.results.measurement import Measurement, Run
+from kgprobe.results.shared_facts import SharedFacts, find_shared_facts
 from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
-from kgprobe.running.shared_facts import AnsweredFacts, answered_facts, labels_of
 
 Stored: TypeAlias = Run | Measurement
 
@@ -40,43 +38,33 @@ _SHOWN_DIFFERENCES = 5
 _SHOWN_CHARACTERS = 80
 
 
-def answers_of(result: Stored) -> AnsweredFacts:
-    """Return a result's answers by fact.
+def collect_answers(results: Sequence[Stored]) -> tuple[SharedFacts, dict[str, str], str]:
+    """Return the facts that all results have answered, names of relations by id, and a note on unshared facts.
 
-    Raises:
-        KgprobeError: the result has no answers.
-    """
-    about, kind = result.about, result.kind
-    origin = about.name, about.model, about.probe, about.sampling
-    return answered_facts(*origin, result.answers, leads=kind.leads, is_reversed=about.reversed)
-
-
-def collect_answers(results: Sequence[Stored]) -> tuple[list[AnsweredFacts], dict[str, str], str]:
-    """Return the answers of each result, names of relations by id, and a note on unshared facts (empty if none).
-
-    A fact that is another one in another state of the graph counts as unshared.
+    A fact that is another one in another state of the graph counts as unshared. The note is empty if all are shared.
 
     Raises:
         KgprobeError: a result has no answers, or no fact is shared.
     """
-    answered = list(map(answers_of, results))
-    for place, other in enumerate(results):
-        if other.reversed == results[0].reversed and graph_change(results[0], other):
-            answered[place] = _without_changed(answered[place], answered[0])
-    return answered, _relation_names(results, answered), unshared_facts(results, answered)
+    first, collected = results[0], []
+    for result in results:
+        answers = result.answers
+        if result.reversed == first.reversed and graph_change(first, result):
+            answers = answers.without(_changed_facts(result, first), _CHANGED)
+        collected.append((result.about, answers))
+    shared = find_shared_facts(collected)
+    return shared, _relation_names(results, shared), unshared_facts(results, shared)
 
 
-def _without_changed(answered: AnsweredFacts, first: AnsweredFacts) -> AnsweredFacts:
-    """Return answers without those about facts that have another subject, relation or right answer in ``first``."""
-    both = answered.facts.index.intersection(first.facts.index)
+def _changed_facts(result: Stored, first: Stored) -> list[str]:
+    """Return the facts that have another subject, relation or right answer in ``first``."""
+    own, other = (each.answers.by_fact() for each in (result, first))
+    both = own.index.intersection(other.index)
     # Other probes word the right answer in other ways.
-    parts = ["subject", "relation", *(["right_answer"] if answered.probe == first.probe else ())]
-    differs = (answered.facts.loc[both, parts] != first.facts.loc[both, parts]).any(axis=1)
-    changed = both[differs.to_numpy(bool)]
-    facts, values = (frame.drop(changed) for frame in (answered.facts, answered.values))
-    return replace(
-        answered, facts=facts, values=values, unheard={**answered.unheard, **dict.fromkeys(changed, _CHANGED)}
-    )
+    parts = ["subject", "relation", *(["right_answer"] if result.kind.name == first.kind.name else ())]
+    differs = (own.loc[both, parts] != other.loc[both, parts]).any(axis=1)
+    changed: list[str] = both[differs.to_numpy(bool)].tolist()
+    return changed
 
 
 def graph_change(one: Stored, other: Stored) -> str:
@@ -90,7 +78,7 @@ def change_note(change: str) -> str:
     return f"Between the results, {change}. Compared are facts that all saw alike." if change else ""
 
 
-def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> dict[str, str]:
+def _relation_names(results: Sequence[Stored], shared: SharedFacts) -> dict[str, str]:
     """Return labels of the answered relations by id: from an open graph, else from findings next to the answers."""
     from kgprobe.graph.names import relation_names
 
@@ -100,7 +88,7 @@ def _relation_names(results: Sequence[Stored], answered: Sequence[AnsweredFacts]
             names |= result.dataset.relations
             continue
         if result.graph is not None:
-            return names | relation_names(result.graph, set(pd.concat([own.facts["relation"] for own in answered])))
+            return names | relation_names(result.graph, set(pd.concat([own["relation"] for own in shared.answered])))
         names |= read_relation_names(result.folder)
     return names
 
@@ -123,47 +111,47 @@ def read_relation_names(folder: Path) -> dict[str, str]:
         return {}
 
 
-def unshared_facts(results: Sequence[Stored], answered: Sequence[AnsweredFacts]) -> str:
+def unshared_facts(results: Sequence[Stored], shared: SharedFacts) -> str:
     """Return the number of shared facts, and the reasons why each result lacks others; empty if all are shared.
 
     Raises:
         KgprobeError: no fact is shared.
     """
-    relations = pd.concat([own.facts["relation"] for own in answered])
+    relations = pd.concat([own["relation"] for own in shared.answered])
     relations = relations[~relations.index.duplicated()].sort_index()
-    shared = set(relations.index).intersection(*map(attrgetter("facts.index"), answered))
     reasons = []
-    for result, own, label in zip(results, answered, labels_of(answered), strict=True):
-        lacking = relations.drop(own.facts.index)
+    for result, own, unheard, label in zip(results, shared.answered, shared.unheard, shared.labels, strict=True):
+        lacking = relations.drop(own.index)
         if len(lacking):
-            parts = _reasons_for_lacking(lacking, result, own, results)
+            why_undrawn = _why_undrawn(result, len(own) + len(unheard), results)
+            parts = _reasons_for_lacking(lacking, result, unheard, why_undrawn)
             reasons.append(f"{label} lacks {len(lacking):,}: {', '.join(parts)}.")
-    if not shared:
+    if not shared.facts:
         raise KgprobeError(
             "The results share no fact, so that their rates cannot be compared."
             f" {' '.join(reasons)} Measure all on the same facts: the same list, or the same seed."
         )
     if not reasons:
         return ""
-    return f"Compared: {len(shared):,} of {counted(len(relations), 'fact')} with answers. {' '.join(reasons)}"
+    return f"Compared: {len(shared.facts):,} of {counted(len(relations), 'fact')} with answers. {' '.join(reasons)}"
 
 
 def _reasons_for_lacking(
-    lacking: "pd.Series[str]", result: Stored, own: AnsweredFacts, results: Sequence[Stored]
+    lacking: "pd.Series[str]", result: Stored, unheard: Mapping[str, str], why_undrawn: str
 ) -> Iterator[str]:
     """Yield the number of facts that a result lacks for each reason; ``lacking`` has their relations, by fact."""
-    silent = [own.unheard[fact] for fact in lacking.index if fact in own.unheard]
+    silent = [unheard[fact] for fact in lacking.index if fact in unheard]
     if silent:
         yield f"{len(silent):,} without an answer ({_most_frequent(silent)})"
-    rest = lacking[~lacking.index.isin(list(own.unheard))]
+    rest = lacking[~lacking.index.isin(list(unheard))]
     others = rest[~rest.isin(_stored_settings(result)["relations"])]
     if len(others):
         yield f"{len(others):,} of relations that it did not ask ({_most_frequent(others)})"
     if len(rest) > len(others):
-        yield f"{len(rest) - len(others):,} {_why_undrawn(result, own, results)}"
+        yield f"{len(rest) - len(others):,} {why_undrawn}"
 
 
-def _why_undrawn(result: Stored, own: AnsweredFacts, results: Sequence[Stored]) -> str:
+def _why_undrawn(result: Stored, asked: int, results: Sequence[Stored]) -> str:
     """Return the reason why a result lacks facts of its own relations, as a phrase after their number."""
     if isinstance(result, Run):
         return "that its rounds did not choose"
@@ -172,7 +160,7 @@ def _why_undrawn(result: Stored, own: AnsweredFacts, results: Sequence[Stored]) 
         return "that are not in its list of facts"
     if any(other.config["seed"] != seed for other in results if isinstance(other, Measurement)):
         return f"that its seed, {seed}, did not draw"
-    if chosen["limit"] is not None and len(own.facts) + len(own.unheard) >= chosen["limit"]:
+    if chosen["limit"] is not None and asked >= chosen["limit"]:
         return f"beyond its limit of {counted(chosen['limit'], 'fact')}"
     return "that it has not asked yet, or that its graph did not have at its date"
 

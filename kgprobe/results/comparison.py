@@ -44,16 +44,8 @@ from kgprobe.results.over_relations import (
 from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
 from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
 from kgprobe.results.result import Listing, StoredResult, change_in_words, points
+from kgprobe.results.shared_facts import Bools, ComparedModel, Floats, SharedFacts
 from kgprobe.running.settings import note_of_dates
-from kgprobe.running.shared_facts import (
-    AnsweredFacts,
-    Bools,
-    ComparedModel,
-    Floats,
-    SharedFacts,
-    find_shared_facts,
-    labels_of,
-)
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 
 if TYPE_CHECKING:
@@ -174,7 +166,6 @@ class Comparison(StoredResult):
         subsumption: in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
         pairs: every pair of models, in their order.
         directions: facts that are known in one direction only; None unless two results differ in direction.
-        answered: each model's answers, by fact.
         over_relations: means over relations, best and worst relations, and families.
         unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
     """
@@ -185,7 +176,6 @@ class Comparison(StoredResult):
     subsumption: Floats
     pairs: Annotated[Sequence[PairDifference], Listing("Differences of accuracy, two by two", _PAIRS)]
     directions: Directions | None
-    answered: Annotated[Sequence[AnsweredFacts], INTERNAL]
     over_relations: OverRelations
     unshared: str = ""
 
@@ -325,10 +315,9 @@ class Comparison(StoredResult):
         folder = folder or self.folder
         self.write_files(folder)
         # The strips are of the same facts as the title.
-        frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
+        frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.shared.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]
-        probes = dict(zip(self.labels, self.answered, strict=True))
-        packed = pack_facts({label: ResultFacts(own.probe, frames[label]) for label, own in probes.items()})
+        packed = pack_facts({own.label: ResultFacts(own.probe, frames[own.label]) for own in self.shared.models})
         sections = [
             Section("text", "In words", {"paragraphs": [*self.notes, self.summary()]}),
             Section("whole", values={"bars": bars}, notes=[self.shared.caveat]),
@@ -339,9 +328,9 @@ class Comparison(StoredResult):
         path = folder / f"{self.file}.html"
         return write_page(path, self.title, [], sections, data=packed.data, script=RESULT_SCRIPTS)
 
-    def _facts_of(self, answered: AnsweredFacts) -> "pd.DataFrame":
+    def _facts_of(self, answered: "pd.DataFrame") -> "pd.DataFrame":
         """Return a result's facts for the data of a page; each is believed by its own answers alone."""
-        own = answered.facts.loc[list(self.shared.facts)]
+        own = answered.loc[list(self.shared.facts)]
         names = {relation.relation: relation.name for relation in self.relations}
         right, wrong = own["right"].to_numpy(np.int64), own["wrong"].to_numpy(np.int64)
         alpha, beta = 1.0 + wrong, 1.0 + right
@@ -396,10 +385,10 @@ class Comparison(StoredResult):
     def facts_frame(self) -> "pd.DataFrame":
         """Return one row for each shared fact: question, right answer, each model's verdict and prediction."""
         facts = list(self.shared.facts)
-        frame = self.answered[0].facts.loc[facts, ["subject", "relation", "question", "right_answer"]]
-        for label, own, known in zip(self.labels, self.answered, self.shared.known, strict=True):
+        frame = self.shared.answered[0].loc[facts, ["subject", "relation", "question", "right_answer"]]
+        for label, own, known in zip(self.labels, self.shared.answered, self.shared.known, strict=True):
             frame[f"{label}: right"] = known
-            frame[f"{label}: prediction"] = own.facts.loc[facts, "prediction"]
+            frame[f"{label}: prediction"] = own.loc[facts, "prediction"]
         table: pd.DataFrame = frame.rename_axis("fact").reset_index()
         return table
 
@@ -423,9 +412,9 @@ def _p_text(p: float) -> str:
 
 def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str, str] = NO_FAMILIES) -> Comparison:
     """Compare stored results; see :func:`kgprobe.compare`."""
-    answered, names, unshared = collect_answers(results)
-    groups = averaged_models(results, labels_of(answered), families)
-    comparison = compare_models(answered, names, seed, groups)
+    shared, names, unshared = collect_answers(results)
+    groups = averaged_models(results, shared.labels, families)
+    comparison = compare_models(shared, names, seed, groups)
     notes = list(filter(None, [unshared, note_of_dates(map(settings_of, results))]))
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
@@ -445,7 +434,7 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
 
 
 def compare_models(
-    answered: Sequence[AnsweredFacts],
+    shared: SharedFacts,
     names: Mapping[str, str],
     seed: int = 0,
     groups: Sequence[Averaged] | None = None,
@@ -461,7 +450,6 @@ def compare_models(
     Raises:
         KgprobeError: the models share no facts.
     """
-    shared = find_shared_facts(answered)
     if not shared.facts:
         raise KgprobeError(shared.caveat)
     ids, of_fact, sizes = np.unique(shared.relations, return_inverse=True, return_counts=True)
@@ -475,7 +463,7 @@ def compare_models(
         own = int(sizes[place]), float(means[place]), accuracy[place].tolist()
         relations.append(RelationAccuracy(relation, names.get(relation, relation), *own))
     place_of = np.argsort(order)
-    groups = groups or single_models(shared.labels, [model.model for model in answered])
+    groups = groups or single_models(shared.labels, [model.model for model in shared.models])
     relation_pairs = [(str(id_), names.get(str(id_), str(id_))) for id_ in ids]
     return Comparison(
         shared=shared,
@@ -484,10 +472,9 @@ def compare_models(
         subsumption=_subsumption(shared.known),
         pairs=[
             _compare_pair(shared, pair, relations, place_of[of_fact], seed)
-            for pair in combinations(range(len(answered)), 2)
+            for pair in combinations(range(len(shared.models)), 2)
         ],
-        directions=compare_directions(answered, shared, names),
-        answered=answered,
+        directions=compare_directions(shared, names),
         over_relations=over_relations(groups, shared.labels, relation_pairs, accuracy, shared.known, of_fact),
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from kgprobe.base.intervals import Share
 from kgprobe.base.tables import Heading, Names, ResultRow
 from kgprobe.results.result import SHOWN_FACTS, Listing, Result
-from kgprobe.running.shared_facts import AnsweredFacts, Bools, SharedFacts
+from kgprobe.results.shared_facts import Bools, SharedFacts
 from kgprobe.stats.proportions import share
 
 _BOTH = (
@@ -123,31 +123,27 @@ class Directions(Result):
         return " ".join(sentences)
 
 
-def compare_directions(
-    answered: Sequence[AnsweredFacts], shared: SharedFacts, names: Mapping[str, str]
-) -> Directions | None:
+def compare_directions(shared: SharedFacts, names: Mapping[str, str]) -> Directions | None:
     """Compare the knowledge of the same facts in both directions; None unless two results differ in direction.
 
     Cost: a pass over the facts per relation.
 
     Args:
-        shared: their shared facts, at least one.
+        shared: facts of the results, at least one.
     """
-    if len(answered) != 2 or answered[0].reversed == answered[1].reversed:
+    if len(shared.abouts) != 2 or shared.abouts[0].reversed == shared.abouts[1].reversed:
         return None
-    order = [1, 0] if answered[0].reversed else [0, 1]
-    first, second = order
-    forward, backward = answered[first], answered[second]
-    known, back = shared.known[order]
-    relations, facts = np.array(shared.relations), np.array(shared.facts)
+    first, second = [1, 0] if shared.abouts[0].reversed else [0, 1]
+    known, back = shared.known[[first, second]]
+    relations = np.array(shared.relations)
     groups = []
     for relation in np.unique(relations).tolist():
         chosen = relations == relation
         groups.append(_counts(relation, names.get(relation, relation), known[chosen], back[chosen]))
     groups.sort(key=lambda counts: (-counts.forwards_alone, str(counts.relation)))
     ahead, behind = shared.labels[first], shared.labels[second]
-    one_way = _one_way_facts(facts[known & ~back].tolist(), forward, backward, names)
-    one_way += _one_way_facts(facts[back & ~known].tolist(), backward, forward, names)
+    one_way = _one_way_facts(known & ~back, first, shared, names)
+    one_way += _one_way_facts(back & ~known, second, shared, names)
     return Directions(
         forwards=ahead,
         backwards=behind,
@@ -174,17 +170,16 @@ def _counts(relation: str | None, name: str, known: Bools, back: Bools) -> Direc
     )
 
 
-def _one_way_facts(
-    facts: list[str], known: AnsweredFacts, missed: AnsweredFacts, names: Mapping[str, str]
-) -> list[OneWayFact]:
-    """Return facts that are known in one direction, by name of the relation."""
-    one_way = []
-    for fact, row, other in zip(facts, known.rows(facts), missed.rows(facts), strict=True):
+def _one_way_facts(chosen: Bools, known: int, shared: SharedFacts, names: Mapping[str, str]) -> list[OneWayFact]:
+    """Return facts that are known in one direction, by name of the relation; ``known`` is the place of its result."""
+    about, one_way = shared.abouts[known], []
+    for fact, *rows in shared.rows(chosen):
+        row, other = rows[known], rows[1 - known]
         one_way.append(
             OneWayFact(
-                known.direction,
+                about.direction,
                 fact,
-                other["subject"] if known.reversed else row["subject"],
+                other["subject"] if about.reversed else row["subject"],
                 row["relation"],
                 names.get(row["relation"], row["relation"]),
                 row["question"],

@@ -27,8 +27,8 @@ from kgprobe.results.answers import (
 )
 from kgprobe.results.rendering.checks import Check
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, change_in_words, points
+from kgprobe.results.shared_facts import Bools, SharedFacts
 from kgprobe.running.settings import note_of_dates
-from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds, loss_bounds
 from kgprobe.stats.proportions import share
 
@@ -207,8 +207,8 @@ class Forgetting(StoredResult):
 def forgetting_between(base: Stored, tuned: Stored, margin: float, *, shared: bool = False) -> Forgetting:
     """Compute the loss of accuracy from one stored result to another; see :func:`kgprobe.check`."""
     about_settings = settings_note(base, tuned, shared=shared)
-    (before, after), names, unshared = collect_answers([base, tuned])
-    forgetting = find_forgetting(before, after, names, margin)
+    both, names, unshared = collect_answers([base, tuned])
+    forgetting = find_forgetting(both, names, margin)
     config = {"base": str(base.folder), "tuned": str(tuned.folder), "margin": margin}
     notes = filter(None, [about_settings, unshared, *forgetting.notes])
     return replace(forgetting, config=config, notes=tuple(notes))
@@ -265,19 +265,19 @@ def settings_note(base: Stored, tuned: Stored, *, shared: bool) -> str:
     )
 
 
-def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str], margin: float) -> Forgetting:
+def find_forgetting(shared: SharedFacts, names: Mapping[str, str], margin: float) -> Forgetting:
     """Compute the loss of accuracy from one model to the other, over the facts that both have answered.
 
     Cost: a pass over the facts.
 
     Args:
+        shared: the facts of the two models, the base first.
         names: names of relations by id; a missing one is replaced by the id.
         margin: the allowed loss, in [0, 1).
 
     Raises:
         KgprobeError: the models share no facts.
     """
-    shared = find_shared_facts([base, tuned])
     if not shared.facts:
         raise KgprobeError(shared.caveat)
     was, now = shared.known
@@ -287,9 +287,7 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
     discordant, loss = (lost + gained) / total, (lost - gained) / total
     relations = _losses_by_relation(shared.relations, is_lost, is_gained, names)
     rank = {group.relation: place for place, group in enumerate(relations)}
-    facts = np.array(shared.facts)
-    forgotten = changed_facts("forgotten", facts[is_lost].tolist(), base, tuned, names)
-    learned = changed_facts("gained", facts[is_gained].tolist(), base, tuned, names)
+    changed = changed_facts("forgotten", is_lost, shared, names) + changed_facts("gained", is_gained, shared, names)
     return Forgetting(
         base=shared.labels[0],
         tuned=shared.labels[1],
@@ -305,24 +303,22 @@ def find_forgetting(base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[st
         facts_needed_if_nothing_is_lost=facts_needed(0.0, discordant, margin),
         facts_needed_as_seen=facts_needed(loss, discordant, margin),
         relations=relations,
-        changed_facts=sorted(forgotten, key=lambda fact: rank[fact.relation])
-        + sorted(learned, key=lambda fact: rank[fact.relation]),
+        changed_facts=sorted(changed, key=lambda fact: (fact.change, rank[fact.relation])),
         caveat=shared.caveat,
         notes=tuple(notes_on_base(int(was.sum()), total, "facts", margin)),
     )
 
 
-def changed_facts(
-    change: str, facts: Sequence[str], base: AnsweredFacts, tuned: AnsweredFacts, names: Mapping[str, str]
-) -> list[ChangedFact]:
+def changed_facts(change: str, is_changed: Bools, shared: SharedFacts, names: Mapping[str, str]) -> list[ChangedFact]:
     """Return facts that only one of two models has right.
 
     Args:
         change: ``forgotten`` or ``gained``; of all of these facts.
+        is_changed: True for these facts, shape (facts,).
         names: names of relations by id; a missing one is replaced by the id.
     """
     changed = []
-    for fact, before, after in zip(facts, base.rows(facts), tuned.rows(facts), strict=True):
+    for fact, before, after in shared.rows(is_changed):
         is_lost = change == "forgotten"
         # Rounds may ask the two models different questions; the failed question is shown.
         failed = after if is_lost else before

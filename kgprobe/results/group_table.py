@@ -16,9 +16,9 @@ from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids, relation_ids, relation_names
 from kgprobe.results.about_facts import read_about_facts
-from kgprobe.results.answers import Stored, answers_of
+from kgprobe.results.answers import Stored
 from kgprobe.results.rate_table import RateTable, rate_cell
-from kgprobe.running.shared_facts import AnsweredFacts, labels_of
+from kgprobe.results.shared_facts import answered_facts, labels_of
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
 # Kinds of groups, with their definition.
@@ -159,10 +159,9 @@ def tabulate_groups(
 
     Cost: reading all answers; a walk from each asked subject.
     """
-    answered = list(map(answers_of, results))
-    labels = labels_of(answered)
-    frames = _frames(answered, shared)
-    about, years = read_about_facts(graph, _subjects(frames.values()), year_relation)
+    abouts = [result.about for result in results]
+    frames = _frames(results, shared)
+    about, years = read_about_facts(graph, _subjects(frames), year_relation)
     if about.empty:
         raise KgprobeError("None of the asked facts is in this graph.")
     grouped = group(about)
@@ -170,7 +169,7 @@ def tabulate_groups(
     kept = _largest(members, limit, is_ordered=bool(grouped.order))
     cells = []
     for name in kept:
-        for own, label, facts in zip(answered, labels, frames.values(), strict=True):
+        for own, label, facts in zip(abouts, labels_of(abouts), frames, strict=True):
             members_of_group = facts[facts.index.isin(members[name])]
             cells.append(rate_cell(name, grouped.names[name], label, own.name, members_of_group))
     left_out = len(members) - len(kept)
@@ -206,15 +205,15 @@ def _largest(members: Mapping[str, Sequence[str]], limit: int | None, *, is_orde
     return [name for name in members if name in set(by_size)] if is_ordered else by_size
 
 
-def _frames(answered: Sequence[AnsweredFacts], shared: bool) -> dict[int, pd.DataFrame]:
-    """Return the counted facts of each result, by its place."""
-    frames = dict(enumerate(own.facts for own in answered))
+def _frames(results: Sequence[Stored], shared: bool) -> list[pd.DataFrame]:
+    """Return the counted facts of each result."""
+    frames = [answered_facts(result.about.name, result.answers) for result in results]
     if not shared:
         return frames
-    common = sorted(set.intersection(*(set(frame.index) for frame in frames.values())))
+    common = sorted(set.intersection(*(set(frame.index) for frame in frames)))
     if not common:
         raise ArgumentError("results", "share no fact; measure all models on the same facts.")
-    return {place: frame.loc[common] for place, frame in frames.items()}
+    return [frame.loc[common] for frame in frames]
 
 
 def _subjects(frames: Iterable[pd.DataFrame]) -> dict[str, str]:

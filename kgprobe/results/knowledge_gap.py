@@ -25,8 +25,8 @@ from kgprobe.results.answers import (
 )
 from kgprobe.results.rendering.plots import HeatMap
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult
+from kgprobe.results.shared_facts import Bools, SharedFacts
 from kgprobe.running.settings import note_of_dates
-from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.proportions import share
 
 
@@ -145,48 +145,49 @@ def gap_between(stored: Stored, said: Stored) -> KnowledgeGap:
             raise ArgumentError("said", f"differs from the first in {what}. Measure both with the same settings.")
     if change := graph_change(stored, said):
         raise ArgumentError("said", f"differs from the first: {change}. Measure both on one state of the graph.")
-    (first_answers, second_answers), names, unshared = collect_answers([stored, said])
+    both, names, unshared = collect_answers([stored, said])
     config = {"stored": str(stored.folder), "said": str(said.folder)}
-    gap = find_knowledge_gap(first_answers, second_answers, names)
+    gap = find_knowledge_gap(both, names)
     dated = note_of_dates(map(settings_of, (stored, said)))
     return replace(gap, config=config, notes=tuple(filter(None, [dated, unshared])))
 
 
-def find_knowledge_gap(stored: AnsweredFacts, said: AnsweredFacts, names: Mapping[str, str]) -> KnowledgeGap:
+def find_knowledge_gap(shared: SharedFacts, names: Mapping[str, str]) -> KnowledgeGap:
     """Find the facts that a model knows by the first probe and misses in the second.
 
     Cost: a pass over the facts.
 
     Args:
+        shared: the facts of the two probes.
         names: names of relations by id; a missing one is replaced by the id.
 
     Raises:
         KgprobeError: the probes share no facts.
     """
-    shared = find_shared_facts([stored, said])
     if not shared.facts:
         raise KgprobeError(
             "No fact was asked in both ways. Measure the model on the same facts: the same list, or the same seed."
         )
     stores, says = shared.known
-    relations, facts = np.array(shared.relations), np.array(shared.facts)
+    relations = np.array(shared.relations)
     gaps = []
     for relation in np.unique(relations).tolist():
         chosen = relations == relation
         gaps.append(_gap(relation, names.get(relation, relation), stores[chosen], says[chosen]))
     gaps.sort(key=lambda gap: (-gap.unsaid.value if gap.unsaid else 1.0, -gap.known, str(gap.relation)))
     unsaid_facts = []
-    unsaid = facts[stores & ~says].tolist()
-    for fact, row in zip(unsaid, said.rows(unsaid), strict=True):
+    for fact, _, row in shared.rows(stores & ~says):
         relation = row["relation"]
         name, answer = names.get(relation, relation), (row["question"], row["right_answer"], row["prediction"])
         unsaid_facts.append(UnsaidFact(fact, row["subject"], relation, name, *answer))
+    stored, said = shared.models
+    guessed_stored, guessed_said = (float(own.loc[list(shared.facts), "guessed"].mean()) for own in shared.answered)
     return KnowledgeGap(
         model=model_name(stored.model),
         stored_by=stored.probe,
         said_by=said.probe,
-        guessed_stored=float(stored.facts.loc[list(shared.facts), "guessed"].mean()),
-        guessed_said=float(said.facts.loc[list(shared.facts), "guessed"].mean()),
+        guessed_stored=guessed_stored,
+        guessed_said=guessed_said,
         overall=_gap(None, "all", stores, says),
         relations=gaps,
         unsaid_facts=sorted(unsaid_facts, key=lambda fact: (fact.relation_name, fact.fact)),

@@ -29,9 +29,9 @@ from kgprobe.probes.questions import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.results.answers import RESULTS
 from kgprobe.results.result import Listing, StoredResult
+from kgprobe.results.shared_facts import answered_facts
 from kgprobe.running.measurement import graph_of_measurement, read_measurement
 from kgprobe.running.settings import CONFIG
-from kgprobe.running.shared_facts import AnsweredFacts, answered_facts
 
 # Rows of the rates by graph.
 MODEL = "model"
@@ -183,13 +183,17 @@ class StoredRates:
     Attributes:
         graph: name of its graph in the table.
         setting: difficulty of questions, with the credit unless it is the fact's own object; else the probe.
-        answered: its answers by fact.
+        sampling: sampling rule of a run; None for a measurement.
+        facts: see :meth:`kgprobe.answers.table.Answers.by_fact`.
     """
 
     folder: Path
     graph: str
     setting: str
-    answered: AnsweredFacts
+    name: str
+    model: str
+    sampling: str | None
+    facts: pd.DataFrame
 
 
 def read_rates(folder: Path, graph: str | None) -> StoredRates:
@@ -208,11 +212,10 @@ def read_rates(folder: Path, graph: str | None) -> StoredRates:
     config = read_measurement(folder)
     kind, described = PROBES.get(config["probe"]), config["described"]
     answers = read_answers(folder, kind, described)
-    origin = folder.name, str(described["model"]), kind.name, None
-    answered = answered_facts(*origin, answers, is_reversed=config["reversed"])
-    return StoredRates(
-        folder, graph or f"graph {graph_of_measurement(folder)}", _setting(described, answered), answered
-    )
+    setting = _setting(described, kind.name, is_reversed=config["reversed"])
+    origin = folder.name, str(described["model"]), None
+    facts = answered_facts(folder.name, answers)
+    return StoredRates(folder, graph or f"graph {graph_of_measurement(folder)}", setting, *origin, facts)
 
 
 def _read_run(folder: Path, graph: str | None) -> StoredRates:
@@ -222,18 +225,17 @@ def _read_run(folder: Path, graph: str | None) -> StoredRates:
     # Later outcomes are of a round that the graph has not counted.
     count = results.questions + sum(results.unaskable.values()) + sum(results.unanswered.values())
     answers = read_answers(folder, kind, results.config, count)
-    origin = results.run, results.model, kind.name, results.sampling
-    answered = answered_facts(*origin, answers, is_reversed=results.reversed)
-    return StoredRates(
-        folder, graph or f"graph {graph_name(results.graph)[0]}", _setting(results.config, answered), answered
-    )
+    setting = _setting(results.config, kind.name, is_reversed=results.reversed)
+    origin = results.run, results.model, results.sampling
+    facts = answered_facts(results.run, answers)
+    return StoredRates(folder, graph or f"graph {graph_name(results.graph)[0]}", setting, *origin, facts)
 
 
-def _setting(described: Mapping[str, Any], answered: AnsweredFacts) -> str:
-    if answered.probe != "questions":
-        return asked_by(answered.probe, answered.reversed)
+def _setting(described: Mapping[str, Any], probe: str, *, is_reversed: bool) -> str:
+    if probe != "questions":
+        return asked_by(probe, is_reversed)
     credit = described.get("credit", OWN)
-    return asked_by(str(described["difficulty"]).upper(), answered.reversed) + ("" if credit == OWN else f" ({credit})")
+    return asked_by(str(described["difficulty"]).upper(), is_reversed) + ("" if credit == OWN else f" ({credit})")
 
 
 _CHOSEN = (
@@ -259,7 +261,7 @@ def tabulate_rates(results: Sequence[StoredRates], *, shared: bool) -> RateTable
         for model, row in cells.items():
             result = placed.get((model, *column))
             row.append(_cell(model, " ".join(column).strip(), result, facts))
-    notes = [_CHOSEN] if any(caveat_of(result.answered.sampling) for result in results) else []
+    notes = [_CHOSEN] if any(caveat_of(result.sampling) for result in results) else []
     config = {
         "results": [str(result.folder.resolve()) for result in results],
         "shared": shared,
@@ -286,7 +288,7 @@ def _placed(results: Sequence[StoredRates]) -> dict[tuple[str, str, str], Stored
         ArgumentError: two results belong to one cell.
     """
     placed: dict[tuple[str, str, str], StoredRates] = {}
-    models = model_names([result.answered.model for result in results])
+    models = model_names([result.model for result in results])
     for model, result in zip(models, results, strict=True):
         key = model, result.graph, result.setting
         if key in placed:
@@ -317,7 +319,7 @@ def _rank(cells: Sequence[RateCell]) -> tuple[int, float]:
 
 
 def _shared_facts(placed: Mapping[tuple[str, str, str], StoredRates], column: tuple[str, str]) -> list[str]:
-    indices = [set(result.answered.facts.index) for key, result in placed.items() if key[1:] == column]
+    indices = [set(result.facts.index) for key, result in placed.items() if key[1:] == column]
     facts = sorted(set.intersection(*indices))
     if not facts:
         raise ArgumentError("results", f"share no fact on {' '.join(column)}; measure all models on the same facts.")
@@ -327,5 +329,5 @@ def _shared_facts(placed: Mapping[tuple[str, str, str], StoredRates], column: tu
 def _cell(model: str, column: str, result: StoredRates | None, shared: list[str] | None) -> RateCell:
     if result is None:
         return RateCell(model, model, column, None)
-    facts = result.answered.facts if shared is None else result.answered.facts.loc[shared]
-    return rate_cell(model, model, column, result.answered.name, facts)
+    facts = result.facts if shared is None else result.facts.loc[shared]
+    return rate_cell(model, model, column, result.name, facts)

@@ -15,7 +15,7 @@ from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Table
 from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.answers import Stored, answers_of
+from kgprobe.results.answers import Stored
 from kgprobe.results.comparison import Comparison, compare_results
 from kgprobe.results.finding import Finding, unknown_count
 from kgprobe.results.finding_page import (
@@ -34,8 +34,8 @@ from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
 from kgprobe.results.rendering.page import Section, table_section, write_page
 from kgprobe.results.result import Result
+from kgprobe.results.shared_facts import labels_of
 from kgprobe.running.settings import digest_of
-from kgprobe.running.shared_facts import labels_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,7 +161,7 @@ def report_on(results: Sequence[Reported], seed: int) -> Report:
     """Combine different results, at least one, on one page; see :func:`kgprobe.make_report`."""
     judged = [result for result in results if isinstance(result, JudgedGraph)]
     probed = [result for result in results if not isinstance(result, JudgedGraph)]
-    labels = labels_of(list(map(answers_of, probed)))
+    labels = labels_of([result.about for result in probed])
     findings = [replace(result.finding(), label=label) for result, label in zip(probed, labels, strict=True)]
     draft = _Draft()
     if len(findings) == 1:

@@ -9,6 +9,7 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.role_effects import RINGS, RoleComparison, find_role_effects
 from kgprobe.labelling.roles import FAR, HELD_OUT, TAUGHT, FactRole
 from kgprobe.results.forgetting import LossVerdict, find_forgetting
+from kgprobe.results.shared_facts import find_shared_facts
 from kgprobe.stats.paired_proportions import directional_levels, loss_bounds, loss_interval, loss_p_values
 from tests.results.answered import answered
 
@@ -24,7 +25,7 @@ def effects(counts: Mapping[str, Counts], margin: float = 0.02) -> RoleCompariso
             fact = f"{role} {number:05}"
             base[fact], tuned[fact] = before, after
             roles.append(FactRole(f"s-{fact}", fact, role))
-    return find_role_effects(answered("base", base), answered("tuned", tuned), roles, {}, margin)
+    return find_role_effects(find_shared_facts([answered("base", base), answered("tuned", tuned)]), roles, {}, margin)
 
 
 def test_rings_are_tested_by_holm_from_the_clearest() -> None:
@@ -78,7 +79,7 @@ def test_one_ring_alone_has_the_verdict_of_forgetting() -> None:
         known = [(True, True)] * counts[0] + [(True, False)] * counts[1]
         known += [(False, True)] * counts[2] + [(False, False)] * counts[3]
         base, tuned = ({f"f{n:04}": pair[side] for n, pair in enumerate(known)} for side in (0, 1))
-        alone = find_forgetting(answered("base", base), answered("tuned", tuned), {}, 0.02)
+        alone = find_forgetting(find_shared_facts([answered("base", base), answered("tuned", tuned)]), {}, 0.02)
         assert ring.verdict == alone.verdict.value
         assert ring.loss is not None
         assert (ring.loss.low, ring.loss.high) == pytest.approx(alone.bounds)
@@ -132,7 +133,7 @@ def test_gains_have_two_sided_intervals_and_no_verdict() -> None:
 def test_facts_without_answers_are_counted_and_named() -> None:
     roles = [FactRole("s", name, role) for name, role in (("a", FAR), ("b", FAR), ("c", TAUGHT), ("d", "inverse"))]
     base, tuned = answered("base", {"a": True, "b": True, "e": True}), answered("tuned", {"a": True, "e": True})
-    found = find_role_effects(base, tuned, roles, {}, 0.02)
+    found = find_role_effects(find_shared_facts([base, tuned]), roles, {}, 0.02)
     assert [(ring.role, ring.listed, ring.facts, ring.verdict) for ring in found.rings] == [
         ("inverse", 1, 0, None),
         ("far", 2, 1, "undecided"),
@@ -150,10 +151,10 @@ def test_facts_without_answers_are_counted_and_named() -> None:
 
 
 def test_roles_that_contradict_or_hit_nothing_are_refused() -> None:
-    model = answered("base", {"a": True})
+    models = find_shared_facts([answered("base", {"a": True})] * 2)
     with pytest.raises(ArgumentError, match="the fact a twice: as 'far' and as 'taught'"):
-        find_role_effects(model, model, [FactRole("s", "a", FAR), FactRole("s", "a", TAUGHT)], {}, 0.02)
+        find_role_effects(models, [FactRole("s", "a", FAR), FactRole("s", "a", TAUGHT)], {}, 0.02)
     with pytest.raises(KgprobeError, match=r"none of the facts with a role \(1\), such as x \(far\)"):
-        find_role_effects(model, model, [FactRole("s", "x", FAR)], {}, 0.02)
+        find_role_effects(models, [FactRole("s", "x", FAR)], {}, 0.02)
     with pytest.raises(ArgumentError, match="has no facts"):
-        find_role_effects(model, model, [], {}, 0.02)
+        find_role_effects(models, [], {}, 0.02)

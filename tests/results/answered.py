@@ -9,7 +9,7 @@ from kgprobe.answers.store import TrailLine
 from kgprobe.answers.table import Answers, collect_answers
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import PROBES
-from kgprobe.running.shared_facts import AnsweredFacts, answered_facts
+from kgprobe.results.about import About
 from kgprobe.sampling.keys import FactKey
 from tests.stored import compared
 
@@ -25,7 +25,7 @@ def answered(
     relations: Mapping[str, str] | None = None,
     name: str | None = None,
     probe: str = "distractors",
-) -> AnsweredFacts:
+) -> tuple[About, Answers]:
     """Return a model's answers to facts, right or wrong, once each."""
     outcomes = [
         Outcome(
@@ -37,7 +37,8 @@ def answered(
         for fact, right in answers.items()
     ]
     name = name or f"{model}-{probe}-0123456789"
-    return answered_facts(name, model, probe, sampling, answers_of_outcomes("distractors", outcomes))
+    about = About(name, model, probe, 20240101, 0, ASKED, {}, sampling=sampling)
+    return about, answers_of_outcomes("distractors", outcomes)
 
 
 def answers_of_outcomes(probe: str, outcomes: Iterable[Outcome], described: Mapping[str, Any] = ASKED) -> Answers:

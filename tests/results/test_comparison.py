@@ -4,6 +4,7 @@ import io
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from kgprobe.base.tables import Table
 from kgprobe.results.comparison import Comparison, compare_models
 from kgprobe.results.rendering.plots import HeatMap, write_plots_page
 from kgprobe.results.rendering.tables import rich_table
-from kgprobe.running.shared_facts import AnsweredFacts, find_shared_facts
+from kgprobe.results.shared_facts import find_shared_facts
 from tests.results.answered import answered
 
 Answers = dict[str, dict[str, bool]]
@@ -35,7 +36,7 @@ def answers(draw: st.DrawFn) -> tuple[Answers, dict[str, str]]:
 
 def compared(given_answers: Answers, relations: dict[str, str]) -> Comparison:
     several = [answered(model, row, relations=relations) for model, row in given_answers.items()]
-    return compare_models(several, {"r0": "relation zero"})
+    return compare_models(find_shared_facts(several), {"r0": "relation zero"})
 
 
 @given(answers())
@@ -123,8 +124,10 @@ def test_two_relations_have_no_correlation() -> None:
 def test_people_read_names_of_measures_and_no_tiny_numbers() -> None:
     right = {f"f{n:03}": True for n in range(100)}
     one, two = answered("one", dict.fromkeys(right, False)), answered("two", right)
-    one.values["min_at_n"] = two.values["min_at_n"] = 1.0
-    found = compare_models([replace(one, leads="min_at_n"), replace(two, leads="min_at_n")], {})
+    shared = find_shared_facts([one, two])
+    found = compare_models(
+        replace(shared, values={**shared.values, "min_at_n": np.ones((2, 100))}, leads="min_at_n"), {}
+    )
     assert found.summary().startswith("Min@n: two 100% [96, 100], one 100% [96, 100].")
     assert "p ≈ 0" in found.summary()
     assert "Min@n" in found.tables()[0].columns
@@ -136,11 +139,13 @@ def test_means_have_paired_intervals_by_seed() -> None:
     one, two = answered("one", facts), answered("two", facts)
     generator = np.random.default_rng(0)
     hard = 5 * generator.random(400)
-    one.values["score"], two.values["score"] = hard, hard + 0.1 + 0.4 * generator.standard_normal(400)
-    means = [compare_models([one, two], {}, seed).pairs[0].means["score"] for seed in (0, 0, 1)]
+    scores = np.array([hard, hard + 0.1 + 0.4 * generator.standard_normal(400)])
+    shared = find_shared_facts([one, two])
+    shared = replace(shared, values={**shared.values, "score": scores})
+    means = [compare_models(shared, {}, seed).pairs[0].means["score"] for seed in (0, 0, 1)]
     assert means[0] == means[1] != means[2]
     assert isinstance(means[0], Mean)
-    assert means[0].value == pytest.approx(float((two.values["score"] - one.values["score"]).mean()))
+    assert means[0].value == pytest.approx(float((scores[1] - scores[0]).mean()))
     # Paired: what both find hard is no noise.
     assert means[0].low is not None
     assert means[0].value - means[0].low == pytest.approx(1.96 * 0.4 / 20, rel=0.2)
@@ -152,7 +157,7 @@ def test_nothing_shared_is_said() -> None:
 
 
 def test_runs_stand_side_by_side_the_best_first() -> None:
-    def printed(*several: AnsweredFacts) -> list[str]:
+    def printed(*several: Any) -> list[str]:
         out = io.StringIO()
         console = Console(file=out, width=100, force_terminal=False)
         console.print(rich_table(find_shared_facts(several).table()))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.results.forgetting import Forgetting, LossVerdict, find_forgetting
+from kgprobe.results.shared_facts import find_shared_facts
 from kgprobe.stats.paired_proportions import family_bounds, loss_bounds
 from tests.results.answered import answered
 
@@ -14,7 +15,7 @@ def forgetting(both: int, lost: int, gained: int, neither: int, margin: float = 
     """Return the forgetting of facts known to both, to the base alone, to the tuned alone, and to neither."""
     known = [(True, True)] * both + [(True, False)] * lost + [(False, True)] * gained + [(False, False)] * neither
     base, tuned = ({f"f{n:04}": pair[side] for n, pair in enumerate(known)} for side in (0, 1))
-    return find_forgetting(answered("base", base), answered("tuned", tuned), {}, margin)
+    return find_forgetting(find_shared_facts([answered("base", base), answered("tuned", tuned)]), {}, margin)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_what_each_preferred_stands_beside_a_changed_fact() -> None:
     relations = {"a": "r0", "b": "r1", "c": "r1", "d": "r1"}
     base = answered("base", {"a": True, "b": True, "c": True, "d": False}, relations=relations)
     tuned = answered("tuned", {"a": False, "b": False, "c": False, "d": True}, relations=relations)
-    found = find_forgetting(base, tuned, {"r1": "rivers"}, 0.02)
+    found = find_forgetting(find_shared_facts([base, tuned]), {"r1": "rivers"}, 0.02)
     # By relation, the greatest number lost on balance first; equals by the greater share.
     assert [(one.relation, one.forgotten, one.gained, one.loss) for one in found.relations] == [
         ("r0", 1, 0, 1.0),
@@ -74,7 +75,7 @@ def test_what_each_preferred_stands_beside_a_changed_fact() -> None:
 
 def test_nothing_shared_is_said() -> None:
     with pytest.raises(KgprobeError, match="No fact was asked of all of them"):
-        find_forgetting(answered("base", {"x": True}), answered("tuned", {"y": True}), {}, 0.02)
+        find_forgetting(find_shared_facts([answered("base", {"x": True}), answered("tuned", {"y": True})]), {}, 0.02)
 
 
 def test_checks_have_all_facts_and_every_relation() -> None:
@@ -83,7 +84,7 @@ def test_checks_have_all_facts_and_every_relation() -> None:
     lost = {fact for fact, relation in relations.items() if relation == "r07" and int(fact[1:]) < 2_000}
     base = answered("base", dict.fromkeys(relations, True), relations=relations)
     tuned = answered("tuned", {fact: fact not in lost for fact in relations}, relations=relations)
-    found = find_forgetting(base, tuned, {"r07": "rivers"}, 0.02)
+    found = find_forgetting(find_shared_facts([base, tuned]), {"r07": "rivers"}, 0.02)
     first, *others = found.checks()
     assert (first.name, first.verdict) == ("all facts", found.verdict.value) == ("all facts", "kept")
     assert [(check.name, check.verdict) for check in others if check.verdict != "kept"] == [("rivers", "lost")]

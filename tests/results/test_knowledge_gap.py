@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.results.knowledge_gap import find_knowledge_gap
+from kgprobe.results.shared_facts import find_shared_facts
 from kgprobe.stats.proportions import share
 from tests.results.answered import answered
 
@@ -14,11 +15,11 @@ from tests.results.answered import answered
 @settings(max_examples=12)
 def test_gap_is_its_definition(facts: list[tuple[bool, bool, int]]) -> None:
     relations = {f"f{n:02}": f"r{relation}" for n, (_, _, relation) in enumerate(facts)}
-    stored, said = (
+    both = [
         answered("m", {f"f{n:02}": fact[way] for n, fact in enumerate(facts)}, relations=relations, probe=probe)
         for way, probe in enumerate(("distractors", "questions"))
-    )
-    found = find_knowledge_gap(stored, said, {"r0": "zero"})
+    ]
+    found = find_knowledge_gap(find_shared_facts(both), {"r0": "zero"})
     assert {one.relation for one in found.relations} == set(relations.values())
     for group in (found.overall, *found.relations):
         its = [fact for fact in facts if group.relation in (None, f"r{fact[2]}")]
@@ -38,4 +39,4 @@ def test_gap_is_its_definition(facts: list[tuple[bool, bool, int]]) -> None:
 
 def test_nothing_shared_is_said() -> None:
     with pytest.raises(KgprobeError, match="No fact was asked in both ways"):
-        find_knowledge_gap(answered("m", {"x": True}), answered("m", {"y": True}), {})
+        find_knowledge_gap(find_shared_facts([answered("m", {"x": True}), answered("m", {"y": True})]), {})

@@ -1,6 +1,7 @@
 """Labels: what becomes of several answers to each statement, and how a real model is asked for them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from kgprobe.probes.true_false.probe import TrueFalseProbe
 from kgprobe.results.about import About
 from kgprobe.results.comparison import compare_models
 from kgprobe.results.finding_page import finding_lead
-from kgprobe.running.shared_facts import answered_facts
+from kgprobe.results.shared_facts import find_shared_facts
 from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import tiny_scorer
 from tests.results.answered import answers_of_outcomes
@@ -143,10 +144,10 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
-        answered_facts(name, name, "true-false", None, answers_of_outcomes("true-false", its), leads="correct")
+        (replace(about, name=name, model=name), answers_of_outcomes("true-false", its))
         for name, its in (("yes-sayer", outcomes), ("honest", list(honest.values())))
     ]
-    told = compare_models(sides, {}).summary()
+    told = compare_models(find_shared_facts(sides), {}).summary()
     assert told.startswith("Correct: honest 100% [57, 100], yes-sayer 0% [0, 43]. ")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kgprobe.running.shared_facts import find_shared_facts
+from kgprobe.results.shared_facts import find_shared_facts
 from kgprobe.stats.proportions import share
 from tests.results.answered import answered
 
@@ -20,13 +20,13 @@ def test_models_that_know_as_much_come_out_as_equal() -> None:
         failing = np.flatnonzero(~knows[model])[:seeking]
         asked = {f"f{n}": bool(knows[model][n]) for n in (*common, *failing)}
         findings.append(answered(model, asked, sampling="thompson"))
-    apparent = [float((its.facts["right"] > 0).mean()) for its in findings]
-    assert max(apparent) - min(apparent) > 0.3
     compared = find_shared_facts(findings)
+    apparent = [float((its["right"] > 0).mean()) for its in compared.answered]
+    assert max(apparent) - min(apparent) > 0.3
     assert len(compared.facts) >= 100
     # Facts that all three fail on are among what each was asked; nobody gains by them.
     assert {side.win_rate for side in compared.models} == {share(60, len(compared.facts))}
-    assert [side.asked for side in compared.models] == [len(its.facts) for its in findings]
+    assert [side.asked for side in compared.models] == [len(its) for its in compared.answered]
     assert "are not a sample of the graph" in compared.caveat
 
 

@@ -1,12 +1,11 @@
-"""Answers by fact, and several models on the facts that all of them have answered.
+"""Several models on the facts that all of them have answered.
 
 Rounds ask each model the facts that *it* fails on. Models with the same knowledge then have different rates; only the
 facts that all were asked make them comparable.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from operator import attrgetter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.tables import Heading, ResultRow, Table
 from kgprobe.beliefs.group_rates import group_of
-from kgprobe.beliefs.register import caveat_of
 from kgprobe.models.spec_forms import model_name, model_names
+from kgprobe.probes.register import PROBES
+from kgprobe.results.about import About
 from kgprobe.running.settings import given_name
 from kgprobe.stats.proportions import mean_share
 
@@ -30,58 +30,12 @@ Floats = NDArray[np.float64]
 RIGHT_SHARE = "share_right"
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredFacts:
-    """The answers of one model, by fact.
-
-    Attributes:
-        sampling: sampling rule of a run; None for a measurement.
-        facts: see :meth:`kgprobe.answers.table.Answers.by_fact`.
-        values: by fact: means of the probe's other measures; NaN where it has none.
-        reversed: True if the facts were asked from object to subject.
-        unheard: reasons of facts without answers, by fact.
-        leads: name of the leading measure; empty for the win rate.
-    """
-
-    name: str
-    model: str
-    probe: str
-    sampling: str | None
-    facts: pd.DataFrame = field(compare=False, repr=False)
-    values: pd.DataFrame = field(compare=False, repr=False)
-    reversed: bool = False
-    unheard: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    leads: str = ""
-
-    @property
-    def direction(self) -> str:
-        """``forwards`` or ``backwards``."""
-        return "backwards" if self.reversed else "forwards"
-
-    def rows(self, facts: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the rows of some facts."""
-        rows: list[dict[str, Any]] = self.facts.loc[list(facts)].to_dict("records")
-        return rows
-
-
-def answered_facts(
-    name: str,
-    model: str,
-    probe: str,
-    sampling: str | None,
-    answers: Answers,
-    *,
-    leads: str = "",
-    is_reversed: bool = False,
-) -> AnsweredFacts:
-    """Return answers by fact; raise KgprobeError if there are none."""
-    facts, values = answers.by_fact(), answers.means()
+def answered_facts(name: str, answers: Answers) -> pd.DataFrame:
+    """Return :meth:`~kgprobe.answers.table.Answers.by_fact`; raise KgprobeError if no fact has answers."""
+    facts = answers.by_fact()
     if facts.empty:
         raise KgprobeError(f"{name!r} has no answers yet.")
-    asked = facts["right"] + facts["wrong"]
-    if (asked > 1).any():
-        values[RIGHT_SHARE] = facts["right"] / asked
-    return AnsweredFacts(name, model, probe, sampling, facts, values, is_reversed, answers.unheard(), leads)
+    return facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +65,10 @@ class SharedFacts:
     """Several models over the facts that all of them have answered.
 
     Attributes:
-        models: the results in the given order.
+        abouts: the origins of the results, in the given order.
+        models: the results in this order.
+        answered: the facts that each result has answered; see :meth:`kgprobe.answers.table.Answers.by_fact`.
+        unheard: reasons of each result's facts without answers, by fact.
         facts: ids of the facts that all have answered, sorted.
         relations: ids of their relations.
         known: True if a fact has more right answers than wrong ones, shape (models, facts).
@@ -120,7 +77,10 @@ class SharedFacts:
         leads: name of the leading measure; empty for the win rate.
     """
 
+    abouts: Sequence[About]
     models: Sequence[ComparedModel]
+    answered: Sequence[pd.DataFrame]
+    unheard: Sequence[Mapping[str, str]]
     facts: Sequence[str]
     relations: Sequence[str]
     known: Bools
@@ -132,6 +92,11 @@ class SharedFacts:
     def labels(self) -> list[str]:
         """Names of the models."""
         return [model.label for model in self.models]
+
+    def rows(self, chosen: Bools) -> Iterator[tuple[Any, ...]]:
+        """Yield each chosen fact with each result's row of it."""
+        facts = np.array(self.facts, dtype=object)[chosen].tolist()
+        return zip(facts, *(own.loc[facts].to_dict("records") for own in self.answered), strict=True)
 
     @property
     def best_first(self) -> list[ComparedModel]:
@@ -162,46 +127,55 @@ class SharedFacts:
         return Table("models", "Side by side", rows, [self.caveat])
 
 
-def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
-    """Return results of any probes on one graph, at least one, over the facts that all of them have answered."""
-    first = answered[0].facts
-    shared = sorted(set(first.index).intersection(*map(attrgetter("facts.index"), answered)))
-    models, known = [], []
-    for label, result in zip(labels_of(answered), answered, strict=True):
-        facts = result.facts.loc[shared]
+def find_shared_facts(results: Sequence[tuple[About, Answers]]) -> SharedFacts:
+    """Return results of any probes on one graph, at least one, over the facts that all of them have answered.
+
+    Raises:
+        KgprobeError: a result has no answers.
+    """
+    abouts = [about for about, _ in results]
+    answered = [answered_facts(about.name, answers) for about, answers in results]
+    shared = sorted(set.intersection(*(set(facts.index) for facts in answered)))
+    models, known, measures = [], [], []
+    for label, (about, answers), own in zip(labels_of(abouts), results, answered, strict=True):
+        facts, values = own.loc[shared], answers.means().loc[shared]
+        asked = own["right"] + own["wrong"]
+        if (asked > 1).any():
+            values[RIGHT_SHARE] = own["right"] / asked
         known.append((facts["right"] > facts["wrong"]).to_numpy(bool))
-        compared = ComparedModel(label, result.name, result.model, result.probe, len(result.facts), len(shared))
+        measures.append(values.dropna(axis="columns", how="all"))
+        compared = ComparedModel(label, about.name, about.model, about.probe, len(own), len(shared))
         if shared:
             rates = group_of("shared", facts)
             guessed, zero = rates.guessed, rates.zero_sense_rate
             compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed)
         models.append(compared)
-    values = _shared_values(answered, shared)
-    lead, *others = set(map(attrgetter("leads"), answered))
-    leads = lead if not others and lead in values else ""
-    relations = first.loc[shared, "relation"].tolist()
-    return SharedFacts(models, shared, relations, np.array(known), values, _caveat(answered, len(shared)), leads)
+    names = [name for name in measures[0] if all(name in values for values in measures)]
+    leads = {PROBES.get(about.probe).leads for about in abouts}
+    return SharedFacts(
+        abouts=abouts,
+        models=models,
+        answered=answered,
+        unheard=[answers.unheard() for _, answers in results],
+        facts=shared,
+        relations=answered[0].loc[shared, "relation"].tolist(),
+        known=np.array(known),
+        values={name: np.array([values[name] for values in measures], dtype=np.float64) for name in names},
+        caveat=_caveat(abouts, len(shared)),
+        leads=leads.pop() if len(leads) == 1 and leads <= set(names) else "",
+    )
 
 
-def _shared_values(answered: Sequence[AnsweredFacts], shared: list[str]) -> dict[str, Floats]:
-    """Return the measures that all results have on these facts, shape (results, facts) each."""
-    frames = [result.values.loc[shared].dropna(axis="columns", how="all") for result in answered]
-    names = frames[0].columns
-    for frame in frames[1:]:
-        names = names[names.isin(frame.columns)]
-    return {str(name): np.array([frame[name] for frame in frames], dtype=np.float64) for name in names}
-
-
-def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
+def labels_of(abouts: Sequence[About]) -> list[str]:
     """Return distinct names of results: a name that a user gave, else the model; where they repeat, more of both."""
-    has_directions = len(set(map(attrgetter("reversed"), answered))) == 2
-    models = model_names([result.model for result in answered])
+    has_directions = len({about.reversed for about in abouts}) == 2
+    models = model_names([about.model for about in abouts])
     forms = []
-    for place, (model, result) in enumerate(zip(models, answered, strict=True), start=1):
-        direction = f" {result.direction}" if has_directions else ""
-        name = f"{given_name(result.name) or model}{direction}"
-        with_name = f"{model}{direction} ({result.name})"
-        forms.append((name, f"{name} by {result.probe}", with_name, f"{with_name} #{place}"))
+    for place, (model, about) in enumerate(zip(models, abouts, strict=True), start=1):
+        direction = f" {about.direction}" if has_directions else ""
+        name = f"{given_name(about.name) or model}{direction}"
+        with_name = f"{model}{direction} ({about.name})"
+        forms.append((name, f"{name} by {about.probe}", with_name, f"{with_name} #{place}"))
     columns = list(zip(*forms, strict=True))
     labels = []
     for own in forms:
@@ -210,13 +184,13 @@ def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
     return labels
 
 
-def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:
+def _caveat(abouts: Sequence[About], shared: int) -> str:
     if not shared:
         return (
             "No fact was asked of all of them, so their rates cannot be compared: each is over other facts. Measure"
             " all models on the same facts: the same list, or the same seed."
         )
     text = f"Rates are over the {shared:,} facts that all of them were asked"
-    if any(caveat_of(result.sampling) for result in answered):
+    if any(about.caveat for about in abouts):
         return f"{text}; these were asked because a model probably fails on them, and are not a sample of the graph."
     return f"{text}."
