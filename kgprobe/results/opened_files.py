@@ -108,7 +108,7 @@ _CLASSES = {
     "rates": "kgprobe.results.rate_table:RateTable",
     "roles": "kgprobe.labelling.role_effects:RoleComparison",
     "task_comparison": "kgprobe.task_logs.task_comparison:TaskComparison",
-    "task_losses": "kgprobe.task_logs.task_losses:TaskLosses",
+    "task_losses": "kgprobe.task_logs.task_comparison:TaskLosses",
 }
 
 
