@@ -16,7 +16,7 @@ from kgprobe.base.errors import ArgumentError
 from kgprobe.base.files import home
 from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, WholeGraph
 from kgprobe.judge.judged_facts import JudgedGraphConfig
-from kgprobe.judge.labels import TrueFalseLabels, labelled_statements, read_labels, set_aside
+from kgprobe.judge.labels import TrueFalseLabels, read_labels, set_aside
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of_fact
 from kgprobe.probes.true_false.evidence import TrueFalseEvidence
@@ -52,12 +52,14 @@ class LabelledMetrics:
         metrics: by name, from its own answers; None where they have no label.
         reason: the reason for missing metrics; empty if it has some.
         partly: True if some of its negatives have no label; metrics use the others.
+        has_labels: True if it or one of its negatives has a label.
     """
 
     fact: FactKey
     metrics: Metrics | None = None
     reason: str = ""
     partly: bool = False
+    has_labels: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +85,16 @@ def labelled_metrics(outcomes: Iterable[Outcome]) -> list[LabelledMetrics]:
     """Return the metrics of facts by a model's own answers, one per outcome."""
     labelled = []
     for outcome in outcomes:
-        evidence = outcome.evidence
-        if not isinstance(evidence, TrueFalseEvidence) or evidence.fact.judgement == NONE:
-            labelled.append(LabelledMetrics(outcome.fact, reason=NO_LABEL))
-            continue
-        negatives = [negative.judgement for negative in evidence.negatives]
-        if set(negatives) <= {NONE}:
+        evidence, fact, negatives = outcome.evidence, NONE, []
+        if isinstance(evidence, TrueFalseEvidence):
+            fact, negatives = evidence.fact.judgement, [negative.judgement for negative in evidence.negatives]
+        if fact == NONE:
+            has_labels = not set(negatives) <= {NONE}
+            labelled.append(LabelledMetrics(outcome.fact, reason=NO_LABEL, has_labels=has_labels))
+        elif set(negatives) <= {NONE}:
             labelled.append(LabelledMetrics(outcome.fact, reason=NO_NEGATIVE_LABEL))
         else:
-            metrics = metrics_of_fact(evidence.fact.judgement, negatives)
-            labelled.append(LabelledMetrics(outcome.fact, metrics, partly=NONE in negatives))
+            labelled.append(LabelledMetrics(outcome.fact, metrics_of_fact(fact, negatives), partly=NONE in negatives))
     return labelled
 
 
@@ -156,22 +158,27 @@ def choose_labels(config: JudgedGraphConfig, given: TrueFalseLabels | None, note
     return None
 
 
-def learned_facts(config: JudgedGraphConfig, labels: TrueFalseLabels, notes: list[str]) -> frozenset[str]:
-    """Return the ids of the facts in the judge's training set; none, with a note, if its own labels are missing."""
+def learned_facts(
+    config: JudgedGraphConfig, labels: TrueFalseLabels, facts: Sequence[LabelledMetrics], notes: list[str]
+) -> frozenset[str]:
+    """Return the ids of the facts in the judge's training set; none, with a note, if its own labels are missing.
+
+    Args:
+        facts: those of ``labels``.
+    """
     own = home() / "probes" / config.judge.labels
     if labels.name == own.name:
-        trained = labels
+        trained = facts
     elif (own / CONFIG).exists():
-        trained = read_labels(own)
+        trained = labelled_metrics(read_labels(own).outcomes)
     else:
         notes.append(
             f"The judge's own labels, {own}, are missing: facts of {labels.name} in its training set, if any, count"
             " too, and make its figures too good."
         )
         return frozenset()
-    facts = np.array(labelled_statements(trained.outcomes).facts, dtype=object)
-    aside = set_aside(facts.tolist(), config.judge.aside, config.judge.seed)
-    return frozenset(facts[~aside])
+    ids = np.array([fact.fact.fact for fact in trained if fact.has_labels], dtype=object)
+    return frozenset(ids[~set_aside(ids.tolist(), config.judge.aside, config.judge.seed)])
 
 
 def check_sample(config: JudgedGraphConfig, labels: TrueFalseLabels) -> None:

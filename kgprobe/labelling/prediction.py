@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
@@ -18,7 +19,6 @@ from kgprobe.beliefs.draw import credible_interval
 from kgprobe.beliefs.effects import Effects
 from kgprobe.beliefs.hierarchical_model import MAX_DEGREE, HierarchicalModel, beta_parameters
 from kgprobe.beliefs.summary import BeliefWord, belief_words
-from kgprobe.labelling.answers import WayAnswers
 from kgprobe.running.learning import HierarchicalBeliefs
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.lists import places_among
@@ -53,11 +53,15 @@ class AnsweredRounds:
     by_luck: Floats
 
     @classmethod
-    def of(cls, facts: AskableFacts, answers: WayAnswers) -> "AnsweredRounds":
-        """Return the answers of a way. Cost: one pass over the facts of the graph for each measurement."""
+    def of(cls, facts: AskableFacts, measurements: Sequence[pd.DataFrame]) -> "AnsweredRounds":
+        """Return the answers of measurements. Cost: one pass over the facts of the graph for each of them.
+
+        Args:
+            measurements: see :meth:`~kgprobe.answers.table.Answers.by_fact`.
+        """
         rounds = []
         chances: defaultdict[str, list[float]] = defaultdict(list)
-        for measured in answers.rounds:
+        for measured in measurements:
             positions = facts.positions(measured.index.tolist())
             known = positions >= 0
             for fact, own in measured["chances"].items():

@@ -18,7 +18,7 @@ from scipy.stats import binom
 from kgprobe.base.files import read_json
 from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.tables import Heading, ResultRow
-from kgprobe.labelling.building import AnswersByFact
+from kgprobe.labelling.answers import AnswersByFact
 from kgprobe.labelling.classes import Counts
 from kgprobe.labelling.prediction import Calibration
 from kgprobe.labelling.table import PROFILE, REMEDY, SLICK, STATISTICS
@@ -57,7 +57,7 @@ class LabelStatistics(msgspec.Struct, frozen=True):
 
 def statistics_of(answers: AnswersByFact, calibration: Calibration | None) -> LabelStatistics:
     """Return the statistics of a table. Cost: one pass over the answers."""
-    facts = list(dict.fromkeys(chain.from_iterable(of_way.facts[of_way.way.name] for of_way in answers.answers)))
+    facts = list(dict.fromkeys(chain.from_iterable(own for name, own in answers.columns.items() if name != SAMPLED)))
     guessed = {
         "slick": _mean_classes(
             _slick_by_guessing(answers.of(fact, RECALL), answers.of(fact, SAMPLED)) for fact in facts
@@ -81,11 +81,10 @@ def read_statistics(folder: Path) -> LabelStatistics:
 
 def _way_rates(answers: AnswersByFact) -> list[WayRate]:
     rates = []
-    for of_way in answers.answers:
-        for column in of_way.way.columns:
-            shares = [own.right / own.answers for own in of_way.facts[column].values()]
-            right = mean_share(shares) if shares else None
-            rates.append(WayRate(column, of_way.fact_count, len(shares), right, of_way.guessed.get(column)))
+    for column, facts in answers.columns.items():
+        shares = [own.right / own.answers for own in facts.values()]
+        right = mean_share(shares) if shares else None
+        rates.append(WayRate(column, answers.asked[column], len(shares), right, answers.guessed.get(column)))
     return rates
 
 

@@ -333,7 +333,8 @@ def read_figures(folder: Path, labels: TrueFalseLabels | None = None) -> JudgedG
         raise KgprobeError(f"{folder} has {graph.facts:,} facts; expected {config.facts:,}. Judge them again.")
     correction = None
     if labels is not None:
-        correction = correct_by_labels(graph, labels.name, facts, learned_facts(config, labels, notes))
+        learned = learned_facts(config, labels, facts, notes)
+        correction = correct_by_labels(graph, labels.name, facts, learned)
     return JudgedGraph(
         folder=folder,
         config=config,

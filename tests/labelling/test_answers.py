@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kgprobe.labelling.answers import count_answers
+from kgprobe.labelling.answers import AnswersByFact
 from kgprobe.labelling.prediction import AnsweredRounds
 from kgprobe.labelling.ways import WAYS
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -28,9 +28,10 @@ class OneFact:
 def test_luck_of_recall_is_that_of_its_verdict() -> None:
     evidence = RecallEvidence("q", (RightAnswer("o", ("object",)),), 4, 10, 10, 160, 160, chance=0.05)
     outcome = Outcome(FACT, Verdict.RIGHT, "r", evidence=evidence)
-    answers = count_answers(WAYS["recall"], [answers_of_outcomes("recall", [outcome], {})])
+    answers = AnswersByFact()
+    rounds = answers.add(WAYS["recall"], [answers_of_outcomes("recall", [outcome], {})])
     # Ten greedy answers are one verdict: not the chance that any of ten guesses is right, which is 0.4.
-    answered = AnsweredRounds.of(OneFact(), answers)  # type: ignore[arg-type]
+    answered = AnsweredRounds.of(OneFact(), rounds)  # type: ignore[arg-type]
     assert (answered.right.tolist(), answered.by_luck.tolist()) == ([1], [pytest.approx(0.05)])
     # SliCK's classes count the single answers.
-    assert answers.facts["recall"]["f"] == (10, 10, pytest.approx(0.05))
+    assert answers.columns["recall"]["f"] == (10, 10, pytest.approx(0.05))

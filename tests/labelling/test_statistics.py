@@ -5,27 +5,22 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from kgprobe.labelling.answers import WayAnswers
-from kgprobe.labelling.building import AnswersByFact
+from kgprobe.labelling.answers import AnswersByFact
 from kgprobe.labelling.classes import Counts, profile_class, slick_class
 from kgprobe.labelling.statistics import statistics_of
-from kgprobe.labelling.ways import WAYS
 
 DRAWS = 20_000
 
 
-def answers_of(way: str, column: str, answers: int, chance: float) -> WayAnswers:
-    return WayAnswers(WAYS[way], {column: {"f": Counts(1, answers, chance)}}, {}, [], 1)
+def answers_of(**counts: Counts) -> AnswersByFact:
+    answers = AnswersByFact()
+    for column, own in counts.items():
+        answers.columns[column], answers.asked[column] = {"f": own}, 1
+    return answers
 
 
 def test_guessed_profile_equals_a_simulation() -> None:
-    answers = AnswersByFact(
-        [
-            answers_of("distractors", "distractors", 5, 0.4),
-            answers_of("questions", "questions", 3, 0.2),
-            answers_of("thinking", "thinking", 3, 0.5),
-        ]
-    )
+    answers = answers_of(distractors=Counts(1, 5, 0.4), questions=Counts(1, 3, 0.2), thinking=Counts(1, 3, 0.5))
     generator = np.random.default_rng(0)
     draws = zip(*(generator.binomial(n, c, DRAWS).tolist() for n, c in ((5, 0.4), (3, 0.2), (3, 0.5))), strict=True)
     drawn = Counter(profile_class(Counts(a, 5, 0.4), Counts(b, 3, 0.2), Counts(c, 3, 0.5)) for a, b, c in draws)
@@ -34,8 +29,7 @@ def test_guessed_profile_equals_a_simulation() -> None:
 
 
 def test_guessed_slick_equals_a_simulation() -> None:
-    counts = {"recall": {"f": Counts(1, 4, 0.3)}, "recall_sampled": {"f": Counts(1, 6, 0.1)}}
-    answers = AnswersByFact([WayAnswers(WAYS["recall"], counts, {}, [], 1)])
+    answers = answers_of(recall=Counts(1, 4, 0.3), recall_sampled=Counts(1, 6, 0.1))
     generator = np.random.default_rng(0)
     pairs = zip(generator.binomial(4, 0.3, DRAWS).tolist(), generator.binomial(6, 0.1, DRAWS).tolist(), strict=True)
     drawn = Counter(slick_class(Counts(a, 4, 0.3), Counts(b, 6, 0.1)) for a, b in pairs)
@@ -44,4 +38,4 @@ def test_guessed_slick_equals_a_simulation() -> None:
 
 
 def test_statistics_of_undecided_answers_have_no_guesser() -> None:
-    assert statistics_of(AnswersByFact([answers_of("questions", "questions", 3, 0.2)]), None).guessed == {}
+    assert statistics_of(answers_of(questions=Counts(1, 3, 0.2)), None).guessed == {}

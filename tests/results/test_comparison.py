@@ -123,11 +123,9 @@ def test_two_relations_have_no_correlation() -> None:
 
 def test_people_read_names_of_measures_and_no_tiny_numbers() -> None:
     right = {f"f{n:03}": True for n in range(100)}
-    one, two = answered("one", dict.fromkeys(right, False)), answered("two", right)
-    shared = find_shared_facts([one, two])
-    found = compare_models(
-        replace(shared, values={**shared.values, "min_at_n": np.ones((2, 100))}, leads="min_at_n"), {}
-    )
+    shared = find_shared_facts([answered("one", dict.fromkeys(right, False)), answered("two", right)])
+    values = {**shared.values, "min_at_n": np.ones((2, 100))}
+    found = compare_models(replace(shared, values=values, leads="min_at_n"), {})
     assert found.summary().startswith("Min@n: two 100% [96, 100], one 100% [96, 100].")
     assert "p ≈ 0" in found.summary()
     assert "Min@n" in found.tables()[0].columns
@@ -136,11 +134,10 @@ def test_people_read_names_of_measures_and_no_tiny_numbers() -> None:
 
 def test_means_have_paired_intervals_by_seed() -> None:
     facts = {f"f{n:03}": n % 3 == 0 for n in range(400)}
-    one, two = answered("one", facts), answered("two", facts)
     generator = np.random.default_rng(0)
     hard = 5 * generator.random(400)
     scores = np.array([hard, hard + 0.1 + 0.4 * generator.standard_normal(400)])
-    shared = find_shared_facts([one, two])
+    shared = find_shared_facts([answered("one", facts), answered("two", facts)])
     shared = replace(shared, values={**shared.values, "score": scores})
     means = [compare_models(shared, {}, seed).pairs[0].means["score"] for seed in (0, 0, 1)]
     assert means[0] == means[1] != means[2]
