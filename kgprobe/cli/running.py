@@ -7,7 +7,7 @@ import math
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial, wraps
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,7 +17,7 @@ import click
 from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import make_options
 from kgprobe.base.progress import OnProgress, StepProgress, Task, print_message, progress_bar, waiting
-from kgprobe.cli.commands import Command, given_options
+from kgprobe.cli.commands import Command, decorated_by, given_options, prepared_by
 from kgprobe.models.spec_forms import LocalOptions
 
 if TYPE_CHECKING:
@@ -37,17 +37,12 @@ def with_models(*, api: Sequence[str] | None = None) -> Callable[[Command], Comm
         api: options of models behind an API that the command lacks; None for a command without such models.
     """
 
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def opened(
-            local: Given = NOTHING, workers: Given = NOTHING, explain: bool = False, api: Given = NOTHING, **values: Any
-        ) -> None:
-            with open_models(local, workers, explain, api) as models:
-                command(models=models, **values)
+    def open_them(values: dict[str, Any]) -> None:
+        own = {name: values.pop(name) for name in ("local", "workers", "explain", "api") if name in values}
+        values["models"] = click.get_current_context().with_resource(open_models(**own))
 
-        return opened if api is None else api_options(api)(opened)
-
-    return decorate
+    opened = prepared_by(open_them)
+    return opened if api is None else decorated_by(api_options(api), opened)
 
 
 def api_options(left_out: Sequence[str] = ()) -> Callable[[Command], Command]:

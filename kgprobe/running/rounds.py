@@ -28,7 +28,7 @@ from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
+from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, why_silent
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
@@ -249,7 +249,8 @@ def _do_rounds(
         clock = time.monotonic()
         facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
         try:
-            outcomes = ask_with_callbacks(probe, facts, [plan.seed, done + 1], callbacks)
+            with callbacks.hearing(len(facts)):
+                outcomes = probe.ask(facts, [plan.seed, done + 1])
         except BudgetSpentError as error:
             stopped, reason = Stop.BUDGET_SPENT, str(error)
             break

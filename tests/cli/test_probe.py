@@ -2,13 +2,17 @@
 
 import json
 import re
+import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from kgprobe.base import progress
+from kgprobe.models.scoring.contract import TextScorer
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
 
@@ -77,6 +81,29 @@ def test_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], mode
     listed.write_text("Q17\tP36\tQ90\n")
     none = kgprobe(*command, str(listed), **home)
     assert (none.returncode, "--facts names no fact of this graph" in none.stderr) == (1, True)
+
+
+def test_calls_to_the_model_equal_those_of_the_document(
+    home: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The document lists the functions between the command and the model; see ``docs/architecture.md``."""
+    package = Path(progress.__file__).parent.parent
+    calls = set()
+
+    def score(*arguments: Any, **options: Any) -> Any:
+        frames = [(frame.name, Path(frame.filename)) for frame in traceback.extract_stack(sys._getframe().f_back)]
+        frames.append((scored.__name__, Path(scored.__code__.co_filename)))
+        own = [(name, path.relative_to(package)) for name, path in frames if package in path.parents]
+        calls.add(tuple((name, path.as_posix()) for name, path in own))
+        return scored(*arguments, **options)
+
+    scored = TextScorer.score
+    monkeypatch.setattr(TextScorer, "score", score)
+    succeed("probe", "distractors", "--model", model, "--limit", "3", "--distractors", "2", *AS_OF, **home)
+    document = (package.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \| `([\w/]+\.py)` \| [^|]+ \|$", document, re.MULTILINE)
+    assert calls == {tuple(listed)}
+    assert len(listed) <= 12
 
 
 @pytest.fixture
