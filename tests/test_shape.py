@@ -4,8 +4,8 @@ from tests.shape import figures
 
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
-    "lines of the package": 93_627,
-    "lines of the tests": 62_658,
+    "lines of the package": 93_626,
+    "lines of the tests": 62_655,
     "modules": 471,
     "modules with one importer": 105,
     "record types": 783,

@@ -21,9 +21,9 @@ from kgprobe.cli.commands import Command, decorated_by, given_options, prepared_
 from kgprobe.models.spec_forms import LocalOptions
 
 if TYPE_CHECKING:
+    from kgprobe.answers.callbacks import Batch, Callbacks, Start, Stop
     from kgprobe.models.model import Models
     from kgprobe.models.scoring.contract import TextScorer
-    from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
 
 # Options by name that the user gave.
 Given: TypeAlias = Mapping[str, Any]
@@ -100,7 +100,7 @@ def watched(
         began: returns the message at the start; None prints none.
         unit: unit that Ctrl-C finishes first.
     """
-    from kgprobe.running.callbacks import Callbacks
+    from kgprobe.answers.callbacks import Callbacks
 
     bar: Task
     begun: Start
@@ -217,7 +217,7 @@ def _titled(title: str, start: "Start") -> str:
 
 def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) -> None:
     """Print on stderr why asking stopped early (after a position such as "round 3"), and how to continue."""
-    from kgprobe.running.callbacks import Stop
+    from kgprobe.answers.callbacks import Stop
 
     causes = {
         Stop.ASKED_TO: "",
@@ -233,7 +233,7 @@ def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) 
 
 def exit_without_answers(*stopped: "Stop | None") -> None:
     """Exit with status 1 if asking stopped because the server returned no answers; what was answered is stored."""
-    from kgprobe.running.callbacks import Stop
+    from kgprobe.answers.callbacks import Stop
 
     if Stop.NO_ANSWERS in stopped:
         raise click.exceptions.Exit(1)

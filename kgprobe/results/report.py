@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from kgprobe.answers.settings import digest_of
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.sanitize import counted
@@ -34,7 +35,6 @@ from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
 from kgprobe.results.rendering.page import Section, table_section, write_page
 from kgprobe.results.result import Result
-from kgprobe.running.settings import digest_of
 from kgprobe.running.shared_facts import labels_of
 
 if TYPE_CHECKING:

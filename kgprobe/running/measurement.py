@@ -12,57 +12,34 @@ from pathlib import Path
 from typing import Any
 
 import filelock
-import msgspec
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, why_silent
+from kgprobe.answers.settings import (
+    CONFIG,
+    MEASUREMENT,
+    claim,
+    digest_of,
+    keep_declined,
+    read_config,
+    require_identical,
+    versions,
+)
 from kgprobe.answers.store import OutcomeStore
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder
 from kgprobe.graph.reversal import asked_by
-from kgprobe.graph.state import state_uid
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe, Verdict
 from kgprobe.probes.register import ProbeKind
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, why_silent
 from kgprobe.running.plan import Asking
-from kgprobe.running.settings import (
-    CONFIG,
-    claim,
-    digest_of,
-    keep_declined,
-    read_config,
-    read_form,
-    require_identical,
-    versions,
-)
 from kgprobe.sampling.keys import Keys
 
-# Name of such a folder in messages.
-MEASUREMENT = "measurement"
 # Reference date of a data set, whose facts have none.
 NO_DATE = 0
 # Options that name models.
 _HELPERS = ("writer", "grader")
-
-
-class _Described(msgspec.Struct):
-    """The part of a probe's description that names its model."""
-
-    model: str
-
-
-class _Settings(msgspec.Struct):
-    """The part of a measurement's settings that is read later."""
-
-    probe: str
-    options: dict[str, Any]
-    described: _Described
-    relations: list[str]
-    seed: int
-    as_of: int
-    graph: str
-    reversed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +57,6 @@ class Progress:
     unanswered: int
     stopped: Stop
     reason: str | None = None
-
-
-def read_measurement(folder: Path) -> dict[str, Any]:
-    """Return the settings of a folder's measurement."""
-    read_form(folder, MEASUREMENT, _Settings)
-    return read_config(folder, MEASUREMENT)
-
-
-def graph_of_measurement(folder: Path) -> str | None:
-    """Return the uid of the graph that a folder's measurement asked."""
-    state = read_form(folder, MEASUREMENT, _Settings).graph
-    try:
-        return state_uid(state)
-    except msgspec.DecodeError as error:
-        raise KgprobeError(f"{folder / CONFIG} is damaged: the state of the graph is unreadable ({error}).") from error
 
 
 def check_helpers(models: Models, asked: Model, options: Mapping[str, Any]) -> None:

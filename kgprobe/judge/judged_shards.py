@@ -18,10 +18,10 @@ import filelock
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
+from kgprobe.answers.settings import claim
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import make_folder, replacing
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
-from kgprobe.running.settings import claim
 
 # Name of such a folder in messages.
 JUDGED_GRAPH = "judged graph"
