@@ -152,17 +152,19 @@ def watched(
 
 @contextmanager
 def progress_bars(title: str = "") -> Iterator[OnProgress]:
-    """Yield a function that shows progress on stderr, with a bar for each step; its name is the default title."""
+    """Yield a function that shows progress on stderr, with a bar for each title; its default is the step's."""
     current: dict[str, Task] = {}
     with ExitStack() as opened:
 
         def on_progress(now: StepProgress) -> None:
-            if now.stage not in current:
+            key, things = now.title or now.stage, now.things
+            if key not in current:
                 # The bar of the step before ends.
                 opened.close()
-                current[now.stage] = opened.enter_context(progress_bar(title or now.stage, now.total, now.unit))
-            current[now.stage].total = now.total
-            current[now.stage].move_to(now.done, now.done)
+                bar = progress_bar(title or key, now.total, now.unit, counted=things is None)
+                current[key] = opened.enter_context(bar)
+            current[key].total = now.total
+            current[key].move_to(now.done, now.done if things is None else things, now.stage if now.title else "")
 
         yield on_progress
 
