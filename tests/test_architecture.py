@@ -4,9 +4,9 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from functools import cache
-from importlib.util import resolve_name
 from pathlib import Path
+
+from tests import shape
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -102,28 +102,10 @@ def test_evidence_is_read_by_few_modules_with_a_reason() -> None:
     assert readers - {"answers/store.py"} == set(READERS_OF_THE_TRAIL)
 
 
-@cache
 def import_graph() -> dict[str, set[str]]:
     """Return the modules of the package that each of them imports, also inside functions and for types alone."""
-    files = {}
-    for folder, package in ((PACKAGE, "kgprobe"), (PACKAGE.parent / "loaders", "kgprobe.loaders")):
-        for path in folder.rglob("*.py"):
-            parts = path.relative_to(folder).with_suffix("").parts
-            files[".".join((package, *parts)).removesuffix(".__init__")] = path
-    graph: dict[str, set[str]] = {}
-    for name, path in files.items():
-        package = name if path.stem == "__init__" else name.rpartition(".")[0]
-        targets = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                targets |= {each.name for each in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                base = resolve_name("." * node.level + (node.module or ""), package)
-                # A name of a module is a module of its own, or belongs to that one.
-                submodules = {f"{base}.{each.name}" for each in node.names}
-                targets |= {module if module in files else base for module in submodules}
-        graph[name] = targets & files.keys()
-    return graph
+    names = {module.name for module in shape.modules()}
+    return {module.name: module.imports & names for module in shape.modules()}
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:
