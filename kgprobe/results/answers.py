@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 import msgspec
 import pandas as pd
 
+from kgprobe.answers.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import read_json
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.state import state_difference
 from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.shared_facts import SharedFacts, find_shared_facts
-from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
 
 Stored: TypeAlias = Run | Measurement
 

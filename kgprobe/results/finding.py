@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from kgprobe.answers.settings import given_name
 from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Share
@@ -31,7 +32,6 @@ from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
 from kgprobe.results.result import SHOWN_FACTS, Result
-from kgprobe.running.settings import given_name
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import FACT_START, YearSource
 from kgprobe.stats.proportions import CONFIDENCE, against_guessing
@@ -356,7 +356,11 @@ def make_finding(
     own = own.rename(columns={"right_answer": "answer"}).rename_axis("fact").reset_index()
     unaskable = answers.reasons(Verdict.UNASKABLE)
     if about.rounds is None or isinstance(graph, Mapping):
-        believed = _counted_beliefs(own)
+        # Beliefs that follow from the counts alone, without a learner.
+        beliefs = summarize(own.assign(alpha=1 + own["wrong"], beta=1 + own["right"]))
+        intervals = {"theta": beliefs.theta, "low": beliefs.low, "high": beliefs.high}
+        counts = own[["fact", "subject", "right", "wrong", "refused", "off_format"]]
+        believed = counts.assign(**intervals, believed=[word.value for word in beliefs.words])
     else:
         rows = graph.read("beliefs/own_answers", run=about.name)
         unaskable = dict(Counter(filter(None, map(itemgetter("unaskable"), rows))).most_common())
@@ -402,15 +406,6 @@ def make_finding(
         outdated=NO_OUTDATED if isinstance(graph, Mapping) else outdated_answers(graph, listed, about.as_of),
         whole=whole,
     )
-
-
-def _counted_beliefs(facts: pd.DataFrame) -> pd.DataFrame:
-    """Return answers to facts with the beliefs that follow from their counts alone, without a learner."""
-    beliefs = summarize(facts.assign(alpha=1 + facts["wrong"], beta=1 + facts["right"]))
-    words = [word.value for word in beliefs.words]
-    believed = {"theta": beliefs.theta, "low": beliefs.low, "high": beliefs.high, "believed": words}
-    own: pd.DataFrame = facts[["fact", "subject", "right", "wrong", "refused", "off_format"]].assign(**believed)
-    return own
 
 
 def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from kgprobe.answers.settings import note_of_dates
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.intervals import Share
 from kgprobe.base.tables import Heading, ResultRow
@@ -26,7 +27,6 @@ from kgprobe.results.answers import (
 from kgprobe.results.rendering.plots import HeatMap
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult
 from kgprobe.results.shared_facts import Bools, SharedFacts
-from kgprobe.running.settings import note_of_dates
 from kgprobe.stats.proportions import share
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from kgprobe.answers.settings import digest_of
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.sanitize import counted
@@ -35,7 +36,6 @@ from kgprobe.results.measurement import Run
 from kgprobe.results.rendering.page import Section, table_section, write_page
 from kgprobe.results.result import Result
 from kgprobe.results.shared_facts import labels_of
-from kgprobe.running.settings import digest_of
 
 if TYPE_CHECKING:
     import pandas as pd

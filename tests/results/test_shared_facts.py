@@ -45,9 +45,7 @@ def test_best_is_first_and_random_sample_has_no_verdict() -> None:
 
 @pytest.mark.parametrize("sampling", [None, "thompson"])
 def test_where_nothing_is_shared_nothing_is_compared(sampling: str | None) -> None:
-    compared = find_shared_facts(
-        [answered("one", {"x": True}, sampling=sampling), answered("two", {"y": False}, sampling=sampling)]
-    )
+    compared = find_shared_facts([answered(fact, {fact: fact == "x"}, sampling=sampling) for fact in "xy"])
     assert (compared.facts, [side.win_rate for side in compared.models]) == ([], [None, None])
     assert "cannot be compared" in compared.caveat
 
