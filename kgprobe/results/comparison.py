@@ -43,7 +43,7 @@ from kgprobe.results.over_relations import (
 )
 from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
 from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
-from kgprobe.results.result import Listing, StoredResult, change_in_words, points
+from kgprobe.results.result import Listing, StoredResult, change_in_words, points, read_frame
 from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import (
     AnsweredFacts,
@@ -53,6 +53,7 @@ from kgprobe.running.shared_facts import (
     SharedFacts,
     find_shared_facts,
     labels_of,
+    side_by_side,
 )
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 
@@ -167,40 +168,41 @@ class Comparison(StoredResult):
     """Comparison of models on the same facts; one row for each model, the best first.
 
     Attributes:
-        shared: the models over the facts that all have answered.
+        caveat: the facts that the rates refer to.
+        models: the models over the shared facts with the intervals of their rates, the best first.
+        labels: names of the models, in the given order.
+        leads: name of the leading measure; empty for the win rate.
         relations: accuracies by relation, by decreasing mean.
         correlation: Pearson's, of accuracies over relations, shape (models, models); NaN where one has no spread, and
             with fewer than three relations.
         subsumption: in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
         pairs: every pair of models, in their order.
         directions: facts that are known in one direction only; None unless two results differ in direction.
-        answered: each model's answers, by fact.
         over_relations: means over relations, best and worst relations, and families.
         unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
+        answered: each model's answers to the shared facts; none if it was read.
     """
 
-    shared: Annotated[SharedFacts, INTERNAL]
+    caveat: str
+    models: Annotated[Sequence[ComparedModel], Listing(main=True)]
+    labels: Sequence[str]
+    leads: str
     relations: Annotated[Sequence[RelationAccuracy], Listing()]
     correlation: Floats
     subsumption: Floats
     pairs: Annotated[Sequence[PairDifference], Listing("Differences of accuracy, two by two", _PAIRS)]
     directions: Directions | None
-    answered: Annotated[Sequence[AnsweredFacts], INTERNAL]
     over_relations: OverRelations
     unshared: str = ""
+    answered: Annotated[Sequence[AnsweredFacts], INTERNAL] = ()
 
     file: ClassVar[str] = "comparison"
-    properties: ClassVar[Sequence[str]] = ("caveat", "facts", "models", "labels")
-
-    @property
-    def caveat(self) -> str:
-        """The facts that the rates refer to."""
-        return self.shared.caveat
+    properties: ClassVar[Sequence[str]] = ("facts",)
 
     @property
     def facts(self) -> int:
         """Number of the shared facts."""
-        return len(self.shared.facts)
+        return self.models[0].shared
 
     @property
     def relation_count(self) -> int:
@@ -208,35 +210,25 @@ class Comparison(StoredResult):
         return len(self.relations)
 
     @property
-    def labels(self) -> list[str]:
-        """Names of the models, in the given order."""
-        return self.shared.labels
-
-    @property
     def title(self) -> str:
         """Title of the page: what changed between two results, or the shares of the shared facts that models know."""
         if len(self.pairs) == 1:
             pair = self.pairs[0]
             return f"{change_in_words(pair.lost, pair.gained, pair.facts)} from {pair.first} to {pair.second}"
-        ranked = self.shared.best_first
-        facts = f"the {counted(len(self.shared.facts), 'fact')} that all were asked"
-        if len(ranked) > _IN_TITLE:
-            return f"{ranked[0].label} knows most of {facts}, of {len(ranked)} models: {ranked[0].win_rate}"
-        first, *others = ranked
+        first, *others = self.models
+        facts = f"the {counted(self.facts, 'fact')} that all were asked"
+        if len(self.models) > _IN_TITLE:
+            return f"{first.label} knows most of {facts}, of {len(self.models)} models: {first.win_rate}"
         rest = "".join(f", {model.label} {model.win_rate}" for model in others)
         return f"{first.label} knows {first.win_rate} of {facts}{rest}"
 
     @property
-    def models(self) -> Annotated[Sequence[ComparedModel], Listing(main=True)]:
-        """The models over the shared facts with the intervals of their rates, the best first."""
-        return self.shared.best_first
-
-    @property
     def rates(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Side by side", "{caveat}")]:
         """The models with the names of their measures for people."""
-        table = self.shared.table()
-        names = [measure_name(name) if name.endswith(" at n") else name for name in table.columns]
-        return [dict(zip(names, map(row.get, table.columns), strict=True)) for row in table.rows]
+        rows = side_by_side(self.models)
+        return [
+            {measure_name(name) if name.endswith(" at n") else name: cell for name, cell in row.items()} for row in rows
+        ]
 
     @property
     def accuracy(
@@ -253,8 +245,7 @@ class Comparison(StoredResult):
     @property
     def knowing_none(self) -> str:
         """The models that know none of the facts, in sentences."""
-        knows: Bools = np.any(self.shared.known, axis=1)
-        labels = [label for label, knows_any in zip(self.labels, knows, strict=True) if not knows_any]
+        labels = [model.label for model in self.models if model.win_rate and not model.win_rate.value]
         return " ".join(f"{label} knows none of the facts, so its shares are undefined." for label in labels)
 
     @property
@@ -322,6 +313,8 @@ class Comparison(StoredResult):
         Raises:
             KgprobeError: a file cannot be written.
         """
+        if self.read_from is not None:
+            return self.stored_page(folder)
         folder = folder or self.folder
         self.write_files(folder)
         # The strips are of the same facts as the title.
@@ -331,7 +324,7 @@ class Comparison(StoredResult):
         packed = pack_facts({label: ResultFacts(own.probe, frames[label]) for label, own in probes.items()})
         sections = [
             Section("text", "In words", {"paragraphs": [*self.notes, self.summary()]}),
-            Section("whole", values={"bars": bars}, notes=[self.shared.caveat]),
+            Section("whole", values={"bars": bars}, notes=[self.caveat]),
             matrix_section(frames, packed.notes),
             *self.page_sections(),
             settings_section(self.config),
@@ -341,7 +334,7 @@ class Comparison(StoredResult):
 
     def _facts_of(self, answered: AnsweredFacts) -> "pd.DataFrame":
         """Return a result's facts for the data of a page; each is believed by its own answers alone."""
-        own = answered.facts.loc[list(self.shared.facts)]
+        own = answered.facts
         names = {relation.relation: relation.name for relation in self.relations}
         right, wrong = own["right"].to_numpy(np.int64), own["wrong"].to_numpy(np.int64)
         alpha, beta = 1.0 + wrong, 1.0 + right
@@ -373,33 +366,33 @@ class Comparison(StoredResult):
         for word in BeliefWord:
             count = int(words.get(word.value, 0))
             if count:
-                parts.append(BarPart(label, word.value, count, count / len(self.shared.facts), is_asked=True))
+                parts.append(BarPart(label, word.value, count, count / self.facts, is_asked=True))
         return parts
 
     def summary(self) -> str:
         """Return the best model in a sentence or two, after directions and the leading metric where there are any."""
         sentences = [self.directions.summary()] if self.directions else []
-        shared = self.shared
-        if shared.leads:
-            means = [f"{model.label} {shared.means_of(model).get(shared.leads, 'none')}" for model in shared.best_first]
-            sentences.append(f"{measure_name(shared.leads)}: {', '.join(means)}.")
+        if self.leads:
+            means = [f"{model.label} {model.means.get(self.leads, 'none')}" for model in self.models]
+            sentences.append(f"{measure_name(self.leads)}: {', '.join(means)}.")
         if len(self.pairs) == 1:
             sentences.append(self.pairs[0].summary())
         else:
-            best, equal = shared.best_first[0], sum(pair.better is None for pair in self.pairs)
+            best, equal = self.models[0], sum(pair.better is None for pair in self.pairs)
             sentences.append(
-                f"{best.label} knows most of the {len(shared.facts):,} facts: {best.win_rate}. {equal} of"
+                f"{best.label} knows most of the {self.facts:,} facts: {best.win_rate}. {equal} of"
                 f" {len(self.pairs)} pairs of models are not significantly different."
             )
         return " ".join(sentences)
 
     def facts_frame(self) -> "pd.DataFrame":
         """Return one row for each shared fact: question, right answer, each model's verdict and prediction."""
-        facts = list(self.shared.facts)
-        frame = self.answered[0].facts.loc[facts, ["subject", "relation", "question", "right_answer"]]
-        for label, own, known in zip(self.labels, self.answered, self.shared.known, strict=True):
-            frame[f"{label}: right"] = known
-            frame[f"{label}: prediction"] = own.facts.loc[facts, "prediction"]
+        if self.read_from is not None:
+            return read_frame(self.read_from / "facts.csv", [f"{label}: right" for label in self.labels])
+        frame = self.answered[0].facts[["subject", "relation", "question", "right_answer"]].copy()
+        for label, own in zip(self.labels, self.answered, strict=True):
+            frame[f"{label}: right"] = own.facts["right"] > own.facts["wrong"]
+            frame[f"{label}: prediction"] = own.facts["prediction"]
         table: pd.DataFrame = frame.rename_axis("fact").reset_index()
         return table
 
@@ -477,8 +470,12 @@ def compare_models(
     place_of = np.argsort(order)
     groups = groups or single_models(shared.labels, [model.model for model in answered])
     relation_pairs = [(str(id_), names.get(str(id_), str(id_))) for id_ in ids]
+    facts = list(shared.facts)
     return Comparison(
-        shared=shared,
+        caveat=shared.caveat,
+        models=shared.best_first,
+        labels=shared.labels,
+        leads=shared.leads,
         relations=relations,
         correlation=_correlations(accuracy),
         subsumption=_subsumption(shared.known),
@@ -487,8 +484,8 @@ def compare_models(
             for pair in combinations(range(len(answered)), 2)
         ],
         directions=compare_directions(answered, shared, names),
-        answered=answered,
         over_relations=over_relations(groups, shared.labels, relation_pairs, accuracy, shared.known, of_fact),
+        answered=[replace(own, facts=own.facts.loc[facts]) for own in answered],
     )
 
 

@@ -93,6 +93,7 @@ class ComparedModel(ResultRow):
         asked: number of facts that it has answered.
         shared: number of facts that all have answered.
         win_rate, zero_sense_rate, guessed: rates over the shared facts; None where there are none.
+        means: means of other measures that all probes have, over the shared facts; one that leads has an interval.
     """
 
     label: Annotated[str, Heading("result")]
@@ -104,6 +105,7 @@ class ComparedModel(ResultRow):
     win_rate: Annotated[Share | None, Heading("win rate")] = None
     zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")] = None
     guessed: Annotated[float | None, Heading("by guessing", Percent)] = None
+    means: Mapping[str, Share | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,47 +140,42 @@ class SharedFacts:
         """The models by decreasing rate; in the given order if they share no facts."""
         return sorted(self.models, key=lambda model: -model.win_rate.value if model.win_rate else 0)
 
-    def means_of(self, model: ComparedModel) -> dict[str, Share | float]:
-        """Return the means of a model's other measures; one that leads has an interval."""
-        place = self.labels.index(model.label)
-        means: dict[str, Share | float] = {}
-        for name, values in self.values.items():
-            measured = values[place][~np.isnan(values[place])]
-            if len(measured):
-                means[name] = mean_share(measured.tolist()) if name == self.leads else float(measured.mean())
-        return means
-
     def table(self) -> Table:
         """Return the rates of the models, the best first."""
-        rows = []
-        models = self.best_first
-        names = model_names([model.model for model in models])
-        for model, name in zip(models, names, strict=True):
-            means = {measure.replace("_", " "): mean for measure, mean in self.means_of(model).items()}
-            rows.append(model.cells() | {"model": name} | means)
-        if all(row["result"] == row["model"] for row in rows):
-            for row in rows:
-                del row["result"]
-        return Table("models", "Side by side", rows, [self.caveat])
+        return Table("models", "Side by side", side_by_side(self.best_first), [self.caveat])
+
+
+def side_by_side(models: Sequence[ComparedModel]) -> list[dict[str, Any]]:
+    """Return the rates of models as cells of a table."""
+    rows = []
+    names = model_names([model.model for model in models])
+    for model, name in zip(models, names, strict=True):
+        means = {measure.replace("_", " "): mean for measure, mean in model.means.items()}
+        rows.append(model.cells() | {"model": name} | means)
+    if all(row["result"] == row["model"] for row in rows):
+        for row in rows:
+            del row["result"]
+    return rows
 
 
 def find_shared_facts(answered: Sequence[AnsweredFacts]) -> SharedFacts:
     """Return results of any probes on one graph, at least one, over the facts that all of them have answered."""
     first = answered[0].facts
     shared = sorted(set(first.index).intersection(*map(attrgetter("facts.index"), answered)))
+    values = _shared_values(answered, shared)
+    lead, *others = set(map(attrgetter("leads"), answered))
+    leads = lead if not others and lead in values else ""
     models, known = [], []
-    for label, result in zip(labels_of(answered), answered, strict=True):
+    for place, (label, result) in enumerate(zip(labels_of(answered), answered, strict=True)):
         facts = result.facts.loc[shared]
         known.append((facts["right"] > facts["wrong"]).to_numpy(bool))
         compared = ComparedModel(label, result.name, result.model, result.probe, len(result.facts), len(shared))
         if shared:
             rates = group_of("shared", facts)
             guessed, zero = rates.guessed, rates.zero_sense_rate
-            compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed)
+            means = _means({name: own[place] for name, own in values.items()}, leads)
+            compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed, means=means)
         models.append(compared)
-    values = _shared_values(answered, shared)
-    lead, *others = set(map(attrgetter("leads"), answered))
-    leads = lead if not others and lead in values else ""
     relations = first.loc[shared, "relation"].tolist()
     return SharedFacts(models, shared, relations, np.array(known), values, _caveat(answered, len(shared)), leads)
 
@@ -208,6 +205,16 @@ def labels_of(answered: Sequence[AnsweredFacts]) -> list[str]:
         unique = [form for form, column in zip(own, columns, strict=True) if column.count(form) == 1]
         labels.append(unique[0])
     return labels
+
+
+def _means(values: Mapping[str, Floats], leads: str) -> dict[str, Share | float]:
+    """Return means of measures without NaN; the leading one has an interval."""
+    means: dict[str, Share | float] = {}
+    for name, own in values.items():
+        measured = own[~np.isnan(own)]
+        if len(measured):
+            means[name] = mean_share(measured.tolist()) if name == leads else float(measured.mean())
+    return means
 
 
 def _caveat(answered: Sequence[AnsweredFacts], shared: int) -> str:
