@@ -197,3 +197,23 @@ def test_comprehensions_are_not_nested() -> None:
                 if inner or len(node.generators) > 1:
                     nested.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
     assert len(nested) <= lines / 1200, nested
+
+
+def test_names_of_a_module_are_bound_once() -> None:
+    # A constant that is set again further down changes the functions above.
+    twice = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        seen: set[str] = set()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for name in _bound_names(node):
+                twice += [f"{path.relative_to(PACKAGE)}: {name}"] if name in seen else []
+                seen.add(name)
+    assert twice == []
+
+
+def _bound_names(node: ast.stmt) -> list[str]:
+    """Return the names that a statement of a module binds; none of an overload."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [] if any("overload" in ast.unparse(each) for each in node.decorator_list) else [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [each.id for target in targets if target for each in ast.walk(target) if isinstance(each, ast.Name)]

@@ -29,7 +29,7 @@ _MAX_STEP = 1.0
 _CONVERGED = 2e-3
 _SMALLEST = 1e-4
 # Sweeps until both facts and variances converge.
-_MOST_SWEEPS = 150
+_MOST_LEARNING_SWEEPS = 150
 
 
 def initial_variances(fixed: Floats) -> Variances:
@@ -51,7 +51,7 @@ def learn_variances(messages: Messages) -> int:
     learned = np.isnan(messages.effects.fixed_variances())
     last = np.zeros(int(learned.sum()) + 1)
     sweep = 0
-    for sweep in range(1, _MOST_SWEEPS + 1):
+    for sweep in range(1, _MOST_LEARNING_SWEEPS + 1):
         _, moved = messages.refresh(slots)
         current = np.log(np.append(messages.variances.kinds[learned], messages.variances.own))
         step = np.log(np.append(_of_parts(messages, touched, kinds_of)[learned], _of_facts(messages))) - current
