@@ -192,11 +192,8 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
     (listed,) = kgprobe.list_results(kinds=[kind]).results
     assert (listed.kind, listed.name) == (kind, name)
     assert listed.headline
-    opened = kgprobe.open(name, example_graph)
-    assert type(opened) is opened_as
-    assert type(kgprobe.open(listed.folder, example_graph)) is opened_as
-    assert type(kgprobe.open(name, example_graph, kind=kind)) is opened_as
-    assert type(kgprobe.open(kind=kind, graph=example_graph)) is opened_as
+    for given, of in ((name, None), (listed.folder, None), (name, kind), (None, kind)):
+        assert type(kgprobe.open(given, example_graph, kind=of)) is opened_as
     with pytest.raises(UnknownNameError, match=f"No result is named '{name}x'; near: .*{kind} {name}"):
         kgprobe.open(f"{name}x", example_graph)
     where = {"KGPROBE_HOME": str(home), **environment_of(example_graph.endpoint)}
