@@ -17,6 +17,7 @@ import numpy as np
 
 import kgprobe
 from benchmarks.report import Report, Row, show, versions_of
+from kgprobe.answers.settings import CONFIG, versions
 from kgprobe.answers.store import FILE, encode_line
 from kgprobe.answers.table import read_answers
 from kgprobe.cli.options import json_option, seed_option
@@ -24,7 +25,6 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.settings import CONFIG, versions
 from kgprobe.sampling.keys import FactKey
 
 RIVALS = 10

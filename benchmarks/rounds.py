@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.synthetic import SyntheticSource
+from kgprobe.answers.callbacks import Batch, Callbacks
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Graph
@@ -28,7 +29,6 @@ from kgprobe.graph.servers.bulk_loading import load_bulk_source
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.signals import ending_in_order
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.callbacks import Batch, Callbacks
 from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import Round, continue_run, show_run
 from kgprobe.running.runs import begin_run

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from kgprobe.answers.settings import CONFIG
 from kgprobe.answers.store import FILE, encode_line
 from kgprobe.probes.distractors.evidence import DistractorEvidence, NamedEntity, Rival, Sentence
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions.evidence import QuestionEvidence
-from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER
 

@@ -4,13 +4,13 @@ from tests.shape import figures
 
 # Upper limits of `python -m tests.shape`. Raise none to fit a change; never make code worse to meet one.
 LIMITS = {
-    "lines of the package": 93_591,
-    "lines of the tests": 62_658,
+    "lines of the package": 93_569,
+    "lines of the tests": 62_656,
     "modules": 470,
     "modules with one importer": 105,
     "record types": 783,
     "records built at one place": 392,
-    "functions": 5_017,
+    "functions": 5_015,
     "short functions called once": 446,
     "lines of a function, 99th percentile": 60,
 }

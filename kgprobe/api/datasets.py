@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.answers.settings import read_measurement
 from kgprobe.base.arguments import (
     check_choice,
     folder_name,
@@ -46,8 +48,7 @@ from kgprobe.probes.register import PROBES
 from kgprobe.results.kind_names import DATASET
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.shelf import find
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.measurement import NO_DATE, check_helpers, check_name, keep_answers, read_measurement
+from kgprobe.running.measurement import NO_DATE, check_helpers, check_name, keep_answers
 from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.api.loading import load
 from kgprobe.api.rounds import resume_rounds, run_rounds
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
@@ -16,7 +17,6 @@ from kgprobe.graph.endpoint import is_address
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.models.model import Model, load_model
 from kgprobe.results.measurement import Run, open_run
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.runs import forget_run, get_run
 
 MODEL = "demo"

@@ -5,6 +5,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.answers.settings import CONFIG, digest_of, require_identical
 from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import optional_folder_name, several, whole_number
 from kgprobe.base.dates import as_of_day
@@ -18,6 +20,7 @@ from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.judge.checks import answer_words, check_labels, check_name, check_reader, check_weights
 from kgprobe.judge.files import Judge, check_judge, save_judge
 from kgprobe.judge.judged_facts import read_judged_graph
+from kgprobe.judge.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
 from kgprobe.judge.labels import TrueFalseLabels, divide_labels, read_labels
 from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import judge_on_ray, prepare_judging
@@ -27,10 +30,7 @@ from kgprobe.models.spec_forms import short_name
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, judge_rows, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
 from kgprobe.running.plan import Asking
-from kgprobe.running.settings import CONFIG, digest_of, require_identical
 
 
 @documented(JudgeOptions, parameters=[Asking])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.base.arguments import several
 from kgprobe.base.options import documented
 from kgprobe.base.progress import OnProgress, no_progress
@@ -12,7 +13,6 @@ from kgprobe.labelling.labels import Labels
 from kgprobe.labelling.making import make_labels
 from kgprobe.labelling.ways import LabelOptions
 from kgprobe.models.model import Model, Models
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw
 from kgprobe.verbalize.inverse_graph import OnNote

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.base.arguments import several
 from kgprobe.base.options import documented
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model, Models
 from kgprobe.results.measurement import Measurement, measure_facts
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks, Stop
+from kgprobe.answers.settings import keep_declined
 from kgprobe.base.arguments import optional_folder_name, several, share_below, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -22,12 +24,10 @@ from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.probes.register import PROBES, ProbeContext
 from kgprobe.results.graph_rates import GraphRates, estimate_to_precision, estimate_whole
 from kgprobe.results.measurement import Run, open_run, run_of
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Stop
 from kgprobe.running.measurement import check_helpers
 from kgprobe.running.plan import Asking, Plan, RoundsOptions, plan_of
 from kgprobe.running.rounds import RunReport, continue_run, show_run
 from kgprobe.running.runs import at_start, begin_run, check_new_run, forget_run, get_run, new_run_name, run_names
-from kgprobe.running.settings import keep_declined
 from kgprobe.running.view import hide_view
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.years import year_relation_id

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -62,7 +63,6 @@ from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.results.measurement import Measurement, measure_to_the_end
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.plan import Asking
 from kgprobe.running.replays import demo_truth, run_truth
 from kgprobe.sampling.drawing import Draw

@@ -28,17 +28,19 @@ class StepProgress:
     """State of a long call.
 
     Attributes:
-        stage: the current step, for display.
-        done, total: position and length of the step, in bytes or another unit while records are read.
+        stage: the current step.
+        done, total: position and length of the step, or of all steps with the same title.
         unit: plural noun for what is counted.
-        records: number of records since the last report, while records are read.
+        title: title of the bar that several steps share; empty if each step has its own.
+        things: number of completed things if ``done`` is in another unit, such as bytes; None if it is their number.
     """
 
     stage: str
     done: int
     total: int
     unit: str
-    records: int = 0
+    title: str = ""
+    things: int | None = None
 
 
 # Called by long functions with their progress.

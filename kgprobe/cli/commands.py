@@ -20,8 +20,10 @@ from kgprobe.cli.help import RareOption
 
 Command: TypeAlias = Callable[..., Any]
 
-# Attribute of a function that gathers values: itself, because decorators copy attributes, and what it gathers.
-_GATHERING = "kgprobe_gathering"
+# Changes the values of a command before it runs.
+Step: TypeAlias = Callable[[dict[str, Any]], None]
+# Attribute of a function with steps: itself, because decorators copy attributes, and its steps.
+_STEPS = "kgprobe_steps"
 # Characters; longer lists of choices are written in the help text instead of the metavar.
 _LISTED = 40
 _METAVARS: Mapping[type, str] = {int: "N", float: "X"}
@@ -88,6 +90,33 @@ def decorated_by(*decorators: Callable[[Command], Command]) -> Callable[[Command
     return decorate
 
 
+def prepared_by(step: Step) -> Callable[[Command], Command]:
+    """Return a decorator that changes the values of a command before it runs; the outermost one changes them first."""
+
+    def decorate(command: Command) -> Command:
+        function, steps = getattr(command, _STEPS, (None, list[Step]()))
+        if function is not command:
+            steps = []
+            command = _prepared(command, steps)
+            setattr(command, _STEPS, (command, steps))
+        steps.insert(0, step)
+        return command
+
+    return decorate
+
+
+def _prepared(command: Command, steps: Sequence[Step]) -> Command:
+    """Return a command whose values some steps change before it runs."""
+
+    @wraps(command)
+    def prepared(**values: Any) -> Any:
+        for step in steps:
+            step(values)
+        return command(**values)
+
+    return prepared
+
+
 def given_options(
     *kinds: tuple[str | None, type],
     argument: str | None = None,
@@ -109,39 +138,19 @@ def given_options(
                 options[option.name] = option
                 sections.setdefault(title, []).append(_decorator(option, defaults or {}))
 
-    def decorate(command: Command) -> Command:
-        kinds_of_values: list[tuple[Sequence[str], str | None]]
-        gathering, kinds_of_values = getattr(command, _GATHERING, (None, []))
-        if gathering is not command:
-            kinds_of_values = []
-            command = _gathering(command, kinds_of_values)
-            setattr(command, _GATHERING, (command, kinds_of_values))
-        kinds_of_values.append((tuple(options), argument))
-        return command
+    def gather(values: dict[str, Any]) -> None:
+        context, given = click.get_current_context(), {}
+        for name in options:
+            value = values.pop(name)
+            # Values of --as-paper, in the default map, count as given.
+            if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+                given[name] = value
+        values |= given if argument is None else {argument: given}
 
     groups: list[Callable[[Command], Command]] = []
     for title, decorators in sections.items():
         groups.append(decorated_by(*decorators) if title is None else cloup.option_group(title, *decorators))
-    return decorated_by(*groups, decorate)
-
-
-def _gathering(command: Command, kinds: Sequence[tuple[Sequence[str], str | None]]) -> Command:
-    """Return a command that gathers its given values: names of options, with the argument that has them."""
-
-    @wraps(command)
-    def gathered(**values: Any) -> Any:
-        context = click.get_current_context()
-        for names, argument in kinds:
-            given = {}
-            for name in names:
-                value = values.pop(name)
-                # Values of --as-paper, in the default map, count as given.
-                if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                    given[name] = value
-            values |= given if argument is None else {argument: given}
-        return command(**values)
-
-    return gathered
+    return decorated_by(*groups, prepared_by(gather))
 
 
 def _decorator(option: Option, defaults: Mapping[str, Any]) -> Callable[[Command], Command]:

@@ -401,15 +401,13 @@ def copy(output: str, engine: str | None, graph: str | None, as_json: bool) -> N
     kgprobe graph copy --output ./neo4j
     kgprobe graph copy --graph ./neo4j --output bolt://host:7687
     """  # noqa: D301
-    from kgprobe.base.progress import progress_bar
+    from kgprobe.cli.running import progress_bars
 
     with open_graph(graph) as source, _target(output, engine, source) as target:
         if source.endpoint.address == target.endpoint.address and source.endpoint.database == target.endpoint.database:
             raise ArgumentError("output", "is the graph itself; name another folder or server.")
-        counts = source.read("copy/counts")[0]
-        size = counts["nodes"] + counts["relationships"]
-        with progress_bar("Copying", 3 * size, "nodes and relationships", counted=False) as bar:
-            copied = kgprobe.copy_graph(source, target, lambda now: bar.move_to(now.done, now.done, now.stage))
+        with progress_bars() as on_progress:
+            copied = kgprobe.copy_graph(source, target, on_progress)
     _show_copy(copied, output, as_json)
 
 

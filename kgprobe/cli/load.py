@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,10 @@ from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
+from kgprobe.cli.running import progress_bars
 from kgprobe.sources.contract import LOADERS, Loader, ShownText, Source, open_source
 
 if TYPE_CHECKING:
-    from kgprobe.base.progress import OnProgress, StepProgress
     from kgprobe.graph.loading import LoadReport
 
 # Maximum number of messages on the terminal; --rejected writes all.
@@ -144,7 +144,7 @@ def _load(
     from kgprobe.graph.loading import load_source
     from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
 
-    with _bars(source.name, "Converting" if bulk or bulk_files else "Loading") as on_progress:
+    with progress_bars() as on_progress:
         settings: dict[str, Any] = {"strict": strict, "on_problem": on_problem, "on_progress": on_progress}
         if bulk:
             return load_bulk_source(graph, source, bulk_files=bulk_files, **settings)
@@ -158,7 +158,7 @@ def _finish_import(files: Path, graph: str | None) -> None:
     """Complete a graph that was imported from files."""
     from kgprobe.api.loading import finish_bulk
 
-    with open_graph(graph) as connection, _bars(files.name) as on_progress:
+    with open_graph(graph) as connection, progress_bars() as on_progress:
         finish_bulk(connection, files, on_progress=on_progress)
     click.echo(f"The graph imported from {files} is complete.")
 
@@ -205,29 +205,3 @@ def _problems(rejected: Path | None) -> Iterator[Callable[[str], None]]:
         raise KgprobeError(f"The file of skipped records {rejected} cannot be written: {error.strerror}.") from error
     with file or nullcontext():
         yield take
-
-
-@contextmanager
-def _bars(name: str, reading: str = "") -> Iterator["OnProgress"]:
-    """Yield a function that shows progress: one bar each for reading, importing and completing."""
-    from kgprobe.base.progress import Task, progress_bar
-
-    completing = ("Completing", "entities")
-    titles = {"importing": ("Importing", "%"), "indexing": completing, "completing": completing}
-    current: dict[str, Task] = {}
-    with ExitStack() as opened:
-
-        def on_progress(now: "StepProgress") -> None:
-            if now.stage == "looking":
-                opened.close()
-                return
-            title, unit = titles.get(now.stage, (reading, "records"))
-            if title not in current:
-                opened.close()
-                current[title] = opened.enter_context(
-                    progress_bar(f"{title} {name}", now.total, unit, counted=unit != "records")
-                )
-            bar = current[title]
-            bar.move_to(now.done, bar.things + now.records if unit == "records" else now.done, now.stage)
-
-        yield on_progress

@@ -24,7 +24,6 @@ from kgprobe.running.plan import Asking
 from kgprobe.sampling.drawing import Draw, ReversingOptions
 
 if TYPE_CHECKING:
-    from kgprobe.base.progress import StepProgress
     from kgprobe.graph.client import Graph
     from kgprobe.results.kinds import Found
 
@@ -296,12 +295,10 @@ def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Gr
     """Open the inverse graph of a graph; print progress and notes on stderr."""
     import kgprobe
     from kgprobe.base.progress import waiting
+    from kgprobe.cli.running import progress_bars
 
-    with open_graph(graph) as connection, waiting("Reversing the graph") as wait:
-
-        def on_progress(now: "StepProgress") -> None:
-            wait.note = f"{now.stage}, {now.done / max(now.total, 1):.0%}"
-
+    title = "Reversing the graph"
+    with open_graph(graph) as connection, waiting(title), progress_bars(title) as on_progress:
         opened = kgprobe.reverse_graph(
             connection,
             on_note=lambda note: click.echo(in_flags(note), err=True),

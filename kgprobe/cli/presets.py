@@ -1,14 +1,14 @@
 """``--as-paper``: sets a command's options as in a paper; an option on the command line wins."""
 
 from collections.abc import Callable, Mapping
-from functools import partial, wraps
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import click
 import cloup
 
-from kgprobe.cli.commands import Choice, Command, decorated_by
+from kgprobe.cli.commands import Choice, Command, decorated_by, prepared_by
 from kgprobe.papers.presets import Preset, papers_with, preset_of
 
 # Key of a click context: the preset of the command.
@@ -35,7 +35,13 @@ def as_paper_option(command: str) -> Callable[[Command], Command]:
         callback=partial(_set_defaults, command),
         help="Set the options as in this paper; options that you give win. `kgprobe paper` lists the papers.",
     )
-    return decorated_by(option, _printing)
+
+    def print_preset(_: dict[str, Any]) -> None:
+        context = click.get_current_context()
+        if _PRESET in context.meta:
+            click.echo(_described(context, *context.meta[_PRESET]), err=True)
+
+    return decorated_by(option, prepared_by(print_preset))
 
 
 def _set_defaults(command: str, context: click.Context, _: click.Parameter, paper: str | None) -> None:
@@ -45,20 +51,6 @@ def _set_defaults(command: str, context: click.Context, _: click.Parameter, pape
         values = {name: option.value for name, option in preset.options.items()}
         context.default_map = {**(context.default_map or {}), **values}
         context.meta[_PRESET] = (paper, preset)
-
-
-def _printing(command: Command) -> Command:
-    """Print the preset of a command before it runs."""
-
-    @wraps(command)
-    def printing(**values: Any) -> Any:
-        context = click.get_current_context()
-        if _PRESET in context.meta:
-            paper, preset = context.meta[_PRESET]
-            click.echo(_described(context, paper, preset), err=True)
-        return command(**values)
-
-    return printing
 
 
 def _described(context: click.Context, paper: str, preset: Preset) -> str:

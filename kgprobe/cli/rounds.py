@@ -206,8 +206,8 @@ def estimate(
     kgprobe estimate of-all
     kgprobe estimate of-all --precision 2%
     """  # noqa: D301
+    from kgprobe.answers.callbacks import Stop
     from kgprobe.results.measurement import open_run
-    from kgprobe.running.callbacks import Stop
 
     with open_graph(graph) as connection:
         run = open_run(connection, run).name

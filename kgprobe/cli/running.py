@@ -7,7 +7,7 @@ import math
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial, wraps
+from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,13 +17,13 @@ import click
 from kgprobe.api.options import ApiLimits
 from kgprobe.base.options import make_options
 from kgprobe.base.progress import OnProgress, StepProgress, Task, print_message, progress_bar, waiting
-from kgprobe.cli.commands import Command, given_options
+from kgprobe.cli.commands import Command, decorated_by, given_options, prepared_by
 from kgprobe.models.spec_forms import LocalOptions
 
 if TYPE_CHECKING:
+    from kgprobe.answers.callbacks import Batch, Callbacks, Start, Stop
     from kgprobe.models.model import Models
     from kgprobe.models.scoring.contract import TextScorer
-    from kgprobe.running.callbacks import Batch, Callbacks, Start, Stop
 
 # Options by name that the user gave.
 Given: TypeAlias = Mapping[str, Any]
@@ -37,17 +37,12 @@ def with_models(*, api: Sequence[str] | None = None) -> Callable[[Command], Comm
         api: options of models behind an API that the command lacks; None for a command without such models.
     """
 
-    def decorate(command: Command) -> Command:
-        @wraps(command)
-        def opened(
-            local: Given = NOTHING, workers: Given = NOTHING, explain: bool = False, api: Given = NOTHING, **values: Any
-        ) -> None:
-            with open_models(local, workers, explain, api) as models:
-                command(models=models, **values)
+    def open_them(values: dict[str, Any]) -> None:
+        own = {name: values.pop(name) for name in ("local", "workers", "explain", "api") if name in values}
+        values["models"] = click.get_current_context().with_resource(open_models(**own))
 
-        return opened if api is None else api_options(api)(opened)
-
-    return decorate
+    opened = prepared_by(open_them)
+    return opened if api is None else decorated_by(api_options(api), opened)
 
 
 def api_options(left_out: Sequence[str] = ()) -> Callable[[Command], Command]:
@@ -105,7 +100,7 @@ def watched(
         began: returns the message at the start; None prints none.
         unit: unit that Ctrl-C finishes first.
     """
-    from kgprobe.running.callbacks import Callbacks
+    from kgprobe.answers.callbacks import Callbacks
 
     bar: Task
     begun: Start
@@ -157,17 +152,19 @@ def watched(
 
 @contextmanager
 def progress_bars(title: str = "") -> Iterator[OnProgress]:
-    """Yield a function that shows progress on stderr, with a bar for each step; its name is the default title."""
+    """Yield a function that shows progress on stderr, with a bar for each title; its default is the step's."""
     current: dict[str, Task] = {}
     with ExitStack() as opened:
 
         def on_progress(now: StepProgress) -> None:
-            if now.stage not in current:
+            key, things = now.title or now.stage, now.things
+            if key not in current:
                 # The bar of the step before ends.
                 opened.close()
-                current[now.stage] = opened.enter_context(progress_bar(title or now.stage, now.total, now.unit))
-            current[now.stage].total = now.total
-            current[now.stage].move_to(now.done, now.done)
+                bar = progress_bar(title or key, now.total, now.unit, counted=things is None)
+                current[key] = opened.enter_context(bar)
+            current[key].total = now.total
+            current[key].move_to(now.done, now.done if things is None else things, now.stage if now.title else "")
 
         yield on_progress
 
@@ -222,7 +219,7 @@ def _titled(title: str, start: "Start") -> str:
 
 def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) -> None:
     """Print on stderr why asking stopped early (after a position such as "round 3"), and how to continue."""
-    from kgprobe.running.callbacks import Stop
+    from kgprobe.answers.callbacks import Stop
 
     causes = {
         Stop.ASKED_TO: "",
@@ -238,7 +235,7 @@ def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) 
 
 def exit_without_answers(*stopped: "Stop | None") -> None:
     """Exit with status 1 if asking stopped because the server returned no answers; what was answered is stored."""
-    from kgprobe.running.callbacks import Stop
+    from kgprobe.answers.callbacks import Stop
 
     if Stop.NO_ANSWERS in stopped:
         raise click.exceptions.Exit(1)

@@ -76,7 +76,7 @@ def copy_graph(graph: Graph, target: Graph, on_progress: OnProgress = no_progres
     def report(stage: str, more: int) -> None:
         nonlocal done
         done += more
-        on_progress(StepProgress(stage, done, 3 * size, "nodes and relationships"))
+        on_progress(StepProgress(stage, done, 3 * size, "nodes and relationships", "Copying", done))
 
     begun = target.read("copy/begun")
     if begun and begun[0]["of"] != origin:

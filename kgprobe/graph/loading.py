@@ -136,7 +136,7 @@ def load_source(
         strict=strict,
         remove_missing=remove_missing,
         report_problem=keeping(problems, on_problem),
-        report_progress=measuring(source, on_progress),
+        report_progress=measuring("Loading", source, on_progress),
     )
     return report_of(source.name, counts, problems, not_loaded_of(source), resumed=counts.resumed)
 
@@ -152,9 +152,16 @@ def keeping(problems: list[str], on_problem: OnProblem) -> OnProblem:
     return keep_problem
 
 
-def measuring(source: Source, on_progress: OnProgress) -> Callable[[str, int], None]:
+def measuring(work: str, source: Source, on_progress: OnProgress) -> Callable[[str, int], None]:
     """Return a function that reports the progress of a source, from a stage and its number of new records."""
-    return lambda stage, records: on_progress(StepProgress(stage, source.done, source.total, "records", records))
+    title, records = f"{work} {source.name}", 0
+
+    def report(stage: str, more: int) -> None:
+        nonlocal records
+        records += more
+        on_progress(StepProgress(stage, source.done, source.total, "records", title, records))
+
+    return report
 
 
 def report_of(

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from os.path import commonprefix
 from typing import Any
 
+from kgprobe.answers.settings import differences
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home
 from kgprobe.judge.files import FILE, Judge, load_judge
 from kgprobe.judge.labels import TrueFalseLabels
 from kgprobe.models.spec_forms import is_api
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.running.settings import differences
 
 # Settings that an answer depends on, of the prompt and of the model.
 _PROMPT_SETTINGS = ("instruction", "answer_tokens", "temperature", "repeats")

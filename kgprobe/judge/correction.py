@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
+from kgprobe.answers.settings import CONFIG
 from kgprobe.base.errors import ArgumentError
 from kgprobe.base.files import home
 from kgprobe.judge.graph_figures import METRICS, THIRD, GroupKey, WholeGraph
@@ -20,7 +21,6 @@ from kgprobe.judge.labels import TrueFalseLabels, labelled_statements, read_labe
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, metrics_of_fact
 from kgprobe.probes.true_false.evidence import TrueFalseEvidence
-from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER
 from kgprobe.stats.design_based import Estimate

@@ -12,10 +12,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgprobe.answers.settings import CONFIG
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import read_json, replacing
-from kgprobe.running.judged_shards import shard_path
-from kgprobe.running.settings import CONFIG
+from kgprobe.judge.judged_shards import shard_path
 
 # File of the names of relations and types, in the same folder.
 NAMES = "names.json"

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.answers.settings import read_measurement
 from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.probes.outcome import Outcome
 from kgprobe.probes.statements.metrics import NONE, UNKNOWN
 from kgprobe.probes.true_false.evidence import AnsweredNegative, TrueFalseEvidence
-from kgprobe.running.measurement import read_measurement
 
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgprobe.answers.settings import versions
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.judge import JudgeOptions
@@ -23,7 +24,6 @@ from kgprobe.judge.prompts import StatePrompt, prompt_for, read_statements, word
 from kgprobe.judge.quality import Quality, QualityComparison, compare_quality, quality_of
 from kgprobe.models.states.reader import StateReader, layer_count
 from kgprobe.probes.statements.metrics import JUDGEMENTS
-from kgprobe.running.settings import versions
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer

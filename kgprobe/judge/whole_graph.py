@@ -21,6 +21,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.answers.settings import versions
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph
@@ -29,16 +31,7 @@ from kgprobe.graph.state import graph_state
 from kgprobe.judge import JudgedGraphOptions
 from kgprobe.judge.files import Judge, check_judge
 from kgprobe.judge.judged_facts import SCHEMA, JudgedGraphSettings, write_names
-from kgprobe.judge.labels import pick
-from kgprobe.judge.prompts import read_statements
-from kgprobe.models.model import Model, Models
-from kgprobe.models.on_ray.workers import check_ray, original_error, ray_cluster, resources_of_a_worker
-from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.models.states.reader import StateReader
-from kgprobe.probes.statements.items import StatementWords, statement_relations
-from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.running.judged_shards import (
+from kgprobe.judge.judged_shards import (
     LOOK_SECONDS,
     JudgedShards,
     Shards,
@@ -48,7 +41,14 @@ from kgprobe.running.judged_shards import (
     make_shard,
     shards_of,
 )
-from kgprobe.running.settings import versions
+from kgprobe.judge.labels import pick
+from kgprobe.judge.prompts import read_statements
+from kgprobe.models.model import Model, Models
+from kgprobe.models.on_ray.workers import check_ray, original_error, ray_cluster, resources_of_a_worker
+from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.models.states.reader import StateReader
+from kgprobe.probes.statements.items import StatementWords, statement_relations
+from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
 from kgprobe.sampling.columns.graph_columns import (
     GraphColumns,
     Int64s,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.state import state_difference
 from kgprobe.judge.judged_facts import read_judged_graph, stream_judged_facts
+from kgprobe.judge.judged_shards import missing_shards
 from kgprobe.probes.statements.metrics import TRUE
-from kgprobe.running.judged_shards import missing_shards
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.lists import places_among
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 import pyarrow.parquet as pq
 
+from kgprobe.answers.settings import note_of_dates
 from kgprobe.base.arguments import check_choice
 from kgprobe.base.errors import ArgumentError
 from kgprobe.base.intervals import Share
@@ -22,7 +23,6 @@ from kgprobe.labelling.labels import SCHEME_NAMES
 from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable
 from kgprobe.results.answers import ON_SHARED, change_note
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult
-from kgprobe.running.settings import note_of_dates
 from kgprobe.stats.proportions import share
 
 

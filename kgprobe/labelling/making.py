@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from kgprobe.answers.callbacks import Callbacks
+from kgprobe.answers.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
 from kgprobe.base.errors import ArgumentError, KgprobeError, expected_one_of
 from kgprobe.base.files import home
 from kgprobe.base.options import make_options
@@ -37,9 +39,7 @@ from kgprobe.probes.register import PROBES
 from kgprobe.results.kind_names import JUDGED_GRAPH, LABEL_TABLE
 from kgprobe.results.measurement import Measurement, measure_to_the_end
 from kgprobe.results.shelf import find
-from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.plan import Asking
-from kgprobe.running.settings import CONFIG, LAST_CHANGES, digest_of, require_identical
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.drawing import Draw, ReversingOptions
 from kgprobe.sampling.selection import Selection, checked_draw, list_existing

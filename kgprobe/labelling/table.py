@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kgprobe.answers.settings import CONFIG, WRITTEN, claim, digest_of, read_config, write_config
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import make_folder, replacing, sha256_of
 from kgprobe.base.sanitize import counted
@@ -24,7 +25,6 @@ from kgprobe.beliefs.summary import BeliefWord
 from kgprobe.graph.state import state_uid
 from kgprobe.probes.recall.classes import CLASSES
 from kgprobe.results.kind_names import LABEL_TABLE
-from kgprobe.running.settings import CONFIG, WRITTEN, claim, digest_of, read_config, write_config
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import msgspec
 import pandas as pd
 
+from kgprobe.answers.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import read_json
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.state import state_difference
 from kgprobe.results.measurement import Measurement, Run
-from kgprobe.running.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
 from kgprobe.running.shared_facts import AnsweredFacts, answered_facts, labels_of
 
 Stored: TypeAlias = Run | Measurement

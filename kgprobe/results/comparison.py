@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kgprobe.answers.settings import note_of_dates
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean, Percent, Points
 from kgprobe.base.sanitize import counted
@@ -44,7 +45,6 @@ from kgprobe.results.over_relations import (
 from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
 from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
 from kgprobe.results.result import Listing, StoredResult, change_in_words, points, read_frame
-from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import (
     AnsweredFacts,
     Bools,

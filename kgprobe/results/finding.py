@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from kgprobe.answers.settings import given_name
 from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Share
@@ -31,7 +32,6 @@ from kgprobe.results.believed_graph import BelievedGraph, graph_of_asked, graph_
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.results.ranked_relations import RankedRelations, rank_relations
 from kgprobe.results.result import SHOWN_FACTS, Result
-from kgprobe.running.settings import given_name
 from kgprobe.sampling.outdated import NO_OUTDATED, OutdatedAnswers, outdated_answers
 from kgprobe.sampling.years import FACT_START, YearSource
 from kgprobe.stats.proportions import CONFIDENCE, against_guessing

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from kgprobe.answers.settings import note_of_dates
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.intervals import Points, Share
 from kgprobe.base.tables import Heading, ResultRow
@@ -27,7 +28,6 @@ from kgprobe.results.answers import (
 )
 from kgprobe.results.rendering.checks import Check
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult, change_in_words, points
-from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.paired_proportions import detectable_loss, facts_needed, family_bounds, loss_bounds
 from kgprobe.stats.proportions import share

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kgprobe.answers.settings import digest_of
 from kgprobe.base.errors import KgprobeError, how_to_install
 from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.records import Entity, Fact
 from kgprobe.base.sanitize import counted, visible
 from kgprobe.graph.subgraphs import Subgraph
-from kgprobe.running.settings import digest_of
 
 if TYPE_CHECKING:
     from neo4j_viz import VisualizationGraph

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.callbacks import Stop
 from kgprobe.answers.store import FILE, read_rounds
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.sanitize import counted
@@ -29,7 +30,6 @@ from kgprobe.graph.rows import column_by
 from kgprobe.graph.state import graph_state
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.result import Listing, Result
-from kgprobe.running.callbacks import Stop
 from kgprobe.running.frame import Frame, open_frame
 from kgprobe.running.learner import counted_answers
 from kgprobe.running.learning import Learning, open_learning, replay

@@ -40,11 +40,11 @@ from kgprobe.judge.graph_figures import (
     whole_graph,
 )
 from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, read_names, stream_judged_facts
+from kgprobe.judge.judged_shards import JudgedShards, missing_shards
 from kgprobe.judge.labels import TrueFalseLabels, read_labels
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Listing, Result
-from kgprobe.running.judged_shards import JudgedShards, missing_shards
 from kgprobe.stats.design_based import Estimate
 
 # Types that tables show.

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from kgprobe.answers.settings import note_of_dates
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.intervals import Share
 from kgprobe.base.tables import Heading, ResultRow
@@ -25,7 +26,6 @@ from kgprobe.results.answers import (
 )
 from kgprobe.results.rendering.plots import HeatMap
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult
-from kgprobe.running.settings import note_of_dates
 from kgprobe.running.shared_facts import AnsweredFacts, Bools, find_shared_facts
 from kgprobe.stats.proportions import share
 

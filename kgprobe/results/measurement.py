@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kgprobe.answers.callbacks import Callbacks, Stop
+from kgprobe.answers.settings import (
+    LAST_CHANGES,
+    MEASUREMENT,
+    note_of_dates,
+    read_config,
+    read_declined,
+    read_measurement,
+)
 from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.arguments import several
 from kgprobe.base.errors import KgprobeError
@@ -23,13 +32,11 @@ from kgprobe.models.model import Model
 from kgprobe.probes.outcome import Verdict
 from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.result import write_frame
-from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.running.learner import COUNTS
-from kgprobe.running.measurement import MEASUREMENT, Progress, check_helpers, check_name, keep_answers, read_measurement
+from kgprobe.running.measurement import Progress, check_helpers, check_name, keep_answers
 from kgprobe.running.plan import Asking
 from kgprobe.running.rounds import RunReport, settle_run
 from kgprobe.running.runs import get_run, run_folder
-from kgprobe.running.settings import LAST_CHANGES, note_of_dates, read_config, read_declined
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import checked_draw, choose_facts, list_existing
 from kgprobe.sampling.years import year_relation_id

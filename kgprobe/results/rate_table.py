@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import pandas as pd
 
+from kgprobe.answers.settings import CONFIG, graph_of_measurement, read_measurement
 from kgprobe.answers.table import read_answers
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import read_json
@@ -29,8 +30,6 @@ from kgprobe.probes.questions import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.results.answers import RESULTS
 from kgprobe.results.result import Listing, StoredResult
-from kgprobe.running.measurement import graph_of_measurement, read_measurement
-from kgprobe.running.settings import CONFIG
 from kgprobe.running.shared_facts import AnsweredFacts, answered_facts
 
 # Rows of the rates by graph.

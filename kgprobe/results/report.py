@@ -7,6 +7,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from kgprobe.answers.settings import digest_of
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home
 from kgprobe.base.sanitize import counted
@@ -32,7 +33,6 @@ from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
 from kgprobe.results.rendering.page import Section, table_section, write_page
 from kgprobe.results.result import Result, StoredResult, write_result_files
-from kgprobe.running.settings import digest_of
 from kgprobe.running.shared_facts import labels_of
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, 
 
 import msgspec
 
+from kgprobe.answers.settings import digest_of
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.sanitize import counted, spreadsheet_cell
@@ -28,7 +29,6 @@ from kgprobe.base.tables import (
     read_fields,
 )
 from kgprobe.graph.rows import Rows
-from kgprobe.running.settings import digest_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import filelock
 
+from kgprobe.answers.settings import digest_of, graph_of_measurement
 from kgprobe.answers.store import FILE
 from kgprobe.base.arguments import check_choice
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
@@ -43,9 +44,7 @@ from kgprobe.results.kinds import (
 )
 from kgprobe.results.listing import ListedResult, ResultList, size_text
 from kgprobe.results.measurement import Measurement, Run, open_measurement, open_run
-from kgprobe.running.measurement import graph_of_measurement
 from kgprobe.running.runs import forget_run, run_folder
-from kgprobe.running.settings import digest_of
 
 # Characters of a graph's id.
 _UID = 4

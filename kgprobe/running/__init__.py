@@ -1,1 +1,1 @@
-"""Measurements of a list of facts, adaptive rounds, and judged graphs: ask, store, resume."""
+"""Measurements of a list of facts, and adaptive rounds: ask, store, resume."""

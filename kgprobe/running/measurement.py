@@ -6,62 +6,40 @@ The folder of a measurement contains its settings (``config.json``) and its answ
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import filelock
-import msgspec
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, why_silent
+from kgprobe.answers.settings import (
+    CONFIG,
+    MEASUREMENT,
+    claim,
+    digest_of,
+    keep_declined,
+    read_config,
+    require_identical,
+    versions,
+)
 from kgprobe.answers.store import OutcomeStore
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder
 from kgprobe.graph.reversal import asked_by
-from kgprobe.graph.state import state_uid
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe, Verdict
 from kgprobe.probes.register import ProbeKind
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.plan import Asking
-from kgprobe.running.settings import (
-    CONFIG,
-    claim,
-    digest_of,
-    keep_declined,
-    read_config,
-    read_form,
-    require_identical,
-    versions,
-)
 from kgprobe.sampling.keys import Keys
 
-# Name of such a folder in messages.
-MEASUREMENT = "measurement"
 # Reference date of a data set, whose facts have none.
 NO_DATE = 0
 # Options that name models.
 _HELPERS = ("writer", "grader")
-
-
-class _Described(msgspec.Struct):
-    """The part of a probe's description that names its model."""
-
-    model: str
-
-
-class _Settings(msgspec.Struct):
-    """The part of a measurement's settings that is read later."""
-
-    probe: str
-    options: dict[str, Any]
-    described: _Described
-    relations: list[str]
-    seed: int
-    as_of: int
-    graph: str
-    reversed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +57,6 @@ class Progress:
     unanswered: int
     stopped: Stop
     reason: str | None = None
-
-
-def read_measurement(folder: Path) -> dict[str, Any]:
-    """Return the settings of a folder's measurement."""
-    read_form(folder, MEASUREMENT, _Settings)
-    return read_config(folder, MEASUREMENT)
-
-
-def graph_of_measurement(folder: Path) -> str | None:
-    """Return the uid of the graph that a folder's measurement asked."""
-    state = read_form(folder, MEASUREMENT, _Settings).graph
-    try:
-        return state_uid(state)
-    except msgspec.DecodeError as error:
-        raise KgprobeError(f"{folder / CONFIG} is damaged: the state of the graph is unreadable ({error}).") from error
 
 
 def check_helpers(models: Models, asked: Model, options: Mapping[str, Any]) -> None:
@@ -176,49 +139,53 @@ def ask_each(
         config: settings on which the answers depend; stored with them.
         batch: number of facts that are asked together. Does not affect the answers.
     """
+    with _claimed(folder, config) as store:
+        done, silent = store.progress()
+        if done > len(keys):
+            raise KgprobeError(f"{store.path} holds {done:,} answers where there are {len(keys):,} facts; delete it.")
+        unanswered = set(silent)
+        answered = done - len(silent)
+        callbacks.on_start(Start(len(keys), answered, len(keys)))
+        stopped, reason = Stop.DONE, None
+        batches = itertools.chain(_batches(range(done, len(keys)), batch), _batches(silent, batch))
+        for places in batches:
+            try:
+                with callbacks.hearing(len(places)):
+                    outcomes = probe.ask(list(map(keys.__getitem__, places)), [seed])
+            except BudgetSpentError as error:
+                stopped, reason = Stop.BUDGET_SPENT, str(error)
+                break
+            store.append(places, outcomes)
+            done = max(done, places[-1] + 1)
+            for place, outcome in zip(places, outcomes, strict=True):
+                if outcome.verdict is Verdict.UNANSWERED:
+                    unanswered.add(place)
+                else:
+                    unanswered.discard(place)
+            callbacks.on_batch(Batch(outcomes, done - len(unanswered)))
+            reason = why_silent(outcomes)
+            if reason is not None:
+                stopped = Stop.NO_ANSWERS
+                break
+            if callbacks.should_stop():
+                stopped = Stop.ASKED_TO
+                break
+        if stopped is Stop.ASKED_TO and next(batches, None) is None:
+            stopped = Stop.DONE
+        return Progress(len(keys), done, len(unanswered), stopped, reason)
+
+
+@contextmanager
+def _claimed(folder: Path, config: Mapping[str, Any]) -> Iterator[OutcomeStore]:
+    """Open the answers of a folder with these settings, for one process at a time."""
     make_folder(folder)
     try:
         with filelock.FileLock(folder / "lock", timeout=0):
             claim(folder, config, MEASUREMENT)
             with OutcomeStore(folder) as store:
-                return _ask(store, probe, keys, seed, batch, callbacks)
+                yield store
     except filelock.Timeout as error:
         raise KgprobeError(f"Another process uses {folder}.") from error
-
-
-def _ask(store: OutcomeStore, probe: Probe, keys: Keys, seed: int, batch: int, callbacks: Callbacks) -> Progress:
-    done, silent = store.progress()
-    if done > len(keys):
-        raise KgprobeError(f"{store.path} holds {done:,} answers where there are {len(keys):,} facts; delete it.")
-    unanswered = set(silent)
-    answered = done - len(silent)
-    callbacks.on_start(Start(len(keys), answered, len(keys)))
-    stopped, reason = Stop.DONE, None
-    batches = itertools.chain(_batches(range(done, len(keys)), batch), _batches(silent, batch))
-    for places in batches:
-        try:
-            outcomes = ask_with_callbacks(probe, list(map(keys.__getitem__, places)), [seed], callbacks)
-        except BudgetSpentError as error:
-            stopped, reason = Stop.BUDGET_SPENT, str(error)
-            break
-        store.append(places, outcomes)
-        done = max(done, places[-1] + 1)
-        for place, outcome in zip(places, outcomes, strict=True):
-            if outcome.verdict is Verdict.UNANSWERED:
-                unanswered.add(place)
-            else:
-                unanswered.discard(place)
-        callbacks.on_batch(Batch(outcomes, done - len(unanswered)))
-        reason = why_silent(outcomes)
-        if reason is not None:
-            stopped = Stop.NO_ANSWERS
-            break
-        if callbacks.should_stop():
-            stopped = Stop.ASKED_TO
-            break
-    if stopped is Stop.ASKED_TO and next(batches, None) is None:
-        stopped = Stop.DONE
-    return Progress(len(keys), done, len(unanswered), stopped, reason)
 
 
 def _batches(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:

@@ -36,12 +36,12 @@ class Asking:
         " Ray workers, with the same results.",
         shown_default="opened when needed",
     )
-    callbacks: Any = option(None, "Progress and interruption, see kgprobe.running.callbacks.Callbacks.")
+    callbacks: Any = option(None, "Progress and interruption, see kgprobe.answers.callbacks.Callbacks.")
 
     def checked(self) -> "Asking":
         """Return the options, checked, with models and callbacks."""
+        from kgprobe.answers.callbacks import NO_CALLBACKS
         from kgprobe.models.model import Models
-        from kgprobe.running.callbacks import NO_CALLBACKS
 
         name, batch_size = optional_folder_name(self.name), optional_number("batch_size", self.batch_size)
         return Asking(name, batch_size, self.models or Models(), self.callbacks or NO_CALLBACKS)

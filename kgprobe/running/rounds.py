@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, why_silent
+from kgprobe.answers.settings import differences
 from kgprobe.answers.store import OutcomeStore, read_outcomes
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import OnProgress, no_progress, print_message
@@ -28,12 +30,10 @@ from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Outcome, Probe
 from kgprobe.probes.register import ProbeKind
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, ask_with_callbacks, why_silent
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
-from kgprobe.running.settings import differences
 from kgprobe.running.view import ViewTakenError, take_view, write_view
 
 # Changed sentences in a message.
@@ -249,7 +249,8 @@ def _do_rounds(
         clock = time.monotonic()
         facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
         try:
-            outcomes = ask_with_callbacks(probe, facts, [plan.seed, done + 1], callbacks)
+            with callbacks.hearing(len(facts)):
+                outcomes = probe.ask(facts, [plan.seed, done + 1])
         except BudgetSpentError as error:
             stopped, reason = Stop.BUDGET_SPENT, str(error)
             break

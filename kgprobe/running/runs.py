@@ -18,6 +18,7 @@ from typing import Any
 import filelock
 import msgspec
 
+from kgprobe.answers.settings import LAST_CHANGES, differences, versions
 from kgprobe.base.arguments import folder_name
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder, read_json, replacing
@@ -30,7 +31,6 @@ from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe
 from kgprobe.running.frame import write_frame
 from kgprobe.running.plan import Plan, RoundsOptions
-from kgprobe.running.settings import LAST_CHANGES, differences, versions
 from kgprobe.running.view import hide_view
 
 # File of the relations and their templates at the start of a run.

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from kgprobe.answers.settings import given_name
 from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Percent, Share
@@ -20,7 +21,6 @@ from kgprobe.base.tables import Heading, ResultRow, Table
 from kgprobe.beliefs.group_rates import group_of
 from kgprobe.beliefs.register import caveat_of
 from kgprobe.models.spec_forms import model_name, model_names
-from kgprobe.running.settings import given_name
 from kgprobe.stats.proportions import mean_share
 
 Bools = NDArray[np.bool_]

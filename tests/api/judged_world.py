@@ -11,10 +11,10 @@ import kgprobe
 from benchmarks.judged_graph import random_judge
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
+from kgprobe.judge import judged_shards
 from kgprobe.judge.files import Judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.model import Models
-from kgprobe.running import judged_shards
 from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kgprobe
+from kgprobe.answers.settings import CONFIG
 from kgprobe.answers.store import FILE
 from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.client import Graph
@@ -15,7 +16,6 @@ from kgprobe.graph.state import graph_state
 from kgprobe.judge.judged_facts import NAMES
 from kgprobe.results.answers import RESULTS
 from kgprobe.results.shelf import latest_result
-from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.columns.graph_columns import kept_columns, kept_said, open_columns, said_of
 from kgprobe.sampling.semantic import open_features
 from tests.judge.judged_files import judged, write_judged_graph

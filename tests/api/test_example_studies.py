@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks, Start
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.probes.examples.evidence import ExampleEvidence
 from kgprobe.probes.examples.noise import CONTENTS, ExamplePair, invented_names, make_noisy, measure_noise
 from kgprobe.probes.examples.prompts import Layout
-from kgprobe.running.callbacks import Callbacks, Start
 from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.stats.paired_proportions import mcnemar
 from tests.models.exactness import score_tolerance

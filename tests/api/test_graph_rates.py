@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks, Stop
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.results.measurement import Run
-from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.stats.proportions import answers_for_width
 
 OPTIONS = {"facts_per_round": 32, "distractors": 1, "as_of": 20240101, "relations": ["P36"], "aim": "estimate"}

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks, Stop
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.judge.files import Judge, load_judge
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.models.model import Models
-from kgprobe.running.callbacks import Callbacks, Stop
 from tests.api.judged_world import (
     AFTER,
     AS_OF,

@@ -8,8 +8,8 @@ import pytest
 
 import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.judge.judged_shards import shard_path
 from kgprobe.judge.labels import set_aside
-from kgprobe.running.judged_shards import shard_path
 from kgprobe.sampling.selection import SEEDED_ORDER
 from tests.judge.judged_files import JUDGE, judged, said, write_judged_graph, write_labels
 from tests.results.rendering.page_numbers import apart, judged_numbers

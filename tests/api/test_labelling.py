@@ -16,6 +16,7 @@ from scipy.special import logit
 from scipy.stats import binom
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
@@ -25,7 +26,6 @@ from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.running.callbacks import Callbacks
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey

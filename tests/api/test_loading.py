@@ -89,10 +89,10 @@ def test_report_keeps_some_of_many_problems(graph: Graph) -> None:
 def test_progress_is_told_by_stage(graph: Graph) -> None:
     seen: list[Any] = []
     load_source(graph, WrittenSource(ENTITIES, FACTS, [Relation("P1")], total=7), on_progress=seen.append)
-    assert [(one.stage, one.records, one.total) for one in seen] == [
+    assert [(one.stage, one.things, one.total) for one in seen] == [
         ("entities", 3, 7),
-        ("relations", 1, 7),
-        ("facts", 3, 7),
+        ("relations", 4, 7),
+        ("facts", 7, 7),
     ]
 
 

@@ -13,12 +13,12 @@ import pytest
 import torch
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks, Stop
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import last_changes
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
-from kgprobe.running.callbacks import Callbacks, Stop
 from tests.models.tiny import byte_level, random_model
 
 OPTIONS = {"limit": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}

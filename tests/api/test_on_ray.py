@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks
 from kgprobe.graph.client import Graph
 from kgprobe.graph.runs import read_beliefs
 from kgprobe.models.model import Models
 from kgprobe.probes.outcome import Outcome
-from kgprobe.running.callbacks import Callbacks
 from tests.api.judged_world import write_model
 
 pytest.importorskip("ray")

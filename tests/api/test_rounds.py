@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks, Stop
 from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.base.records import Relation
 from kgprobe.beliefs.summary import BeliefWord
@@ -13,7 +14,6 @@ from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import read_beliefs
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.running.callbacks import Callbacks, Stop
 from tests.models.tiny import save_base
 from tests.written_source import WrittenSource
 

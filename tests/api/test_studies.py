@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import kgprobe
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks, Start
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
 from kgprobe.papers.baselines.human_data import find_scored, read_human_scores
@@ -20,7 +21,6 @@ from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.baselines.register import BySentence, Tools
 from kgprobe.papers.studies.study import Study
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, Start
 from tests.models.api.fault_proxy import FaultProxy
 from tests.models.tiny import byte_level, random_model
 from tests.results.rendering.page_numbers import assert_study_agrees

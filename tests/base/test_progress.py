@@ -14,6 +14,7 @@ import click
 import pytest
 from rich.console import Console
 
+from kgprobe.answers.callbacks import Batch, Start
 from kgprobe.base import progress
 from kgprobe.base.progress import (
     Display,
@@ -25,7 +26,6 @@ from kgprobe.base.progress import (
     waiting,
 )
 from kgprobe.cli.running import running
-from kgprobe.running.callbacks import Batch, Start
 
 
 class Clock:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from kgprobe.answers.callbacks import Start
 from kgprobe.cli.running import running
-from kgprobe.running.callbacks import Start
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
 

@@ -2,13 +2,16 @@
 
 import json
 import re
+import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from kgprobe.base import progress
+from kgprobe.models.scoring.contract import TextScorer
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
 
@@ -79,32 +82,38 @@ def test_list_is_probed_and_what_is_not_there_is_told(home: dict[str, str], mode
     assert (none.returncode, "--facts names no fact of this graph" in none.stderr) == (1, True)
 
 
-@pytest.fixture
-def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Let some seconds pass for whoever tells how something gets on."""
-    clock = [0.0]
-    monkeypatch.setattr(progress, "DISPLAY", progress.Display(lambda: clock[0]))
+def test_functions_above_the_model_are_the_documented_ones(
+    home: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, calls, scored = Path(progress.__file__).parent.parent, set(), TextScorer.score
 
-    def passing(seconds: float) -> None:
-        clock[0] += seconds
-        progress.DISPLAY.print_due()
+    def score(*arguments: Any, **options: Any) -> Any:
+        frames = [(Path(frame.filename), frame.name) for frame in traceback.extract_stack()[:-1]]
+        own = [f"| `{name}` | `{path.relative_to(package)}` |" for path, name in frames if package in path.parents]
+        calls.add("\n".join(own))
+        return scored(*arguments, **options)
 
-    return passing
+    monkeypatch.setattr(TextScorer, "score", score)
+    succeed("probe", "distractors", "--model", model, "--limit", "3", "--distractors", "2", *AS_OF, **home)
+    listed = re.findall(r"^\| `\w+` \| `[\w/]+\.py` \|", Path("docs/architecture.md").read_text(), re.MULTILINE)
+    assert calls == {"\n".join(listed[:-1])}
+    assert len(listed) <= 12
 
 
 def test_without_a_terminal_lines_tell_how_far_it_is(
-    home: dict[str, str], model: str, pass_time: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
+    home: dict[str, str], model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clock runs a minute for each batch that is scored, and within each a line is due."""
-    count = progress.share_counter
+    count, clock = progress.share_counter, [0.0]
+    monkeypatch.setattr(progress, "DISPLAY", progress.Display(lambda: clock[0]))
 
     def slow(total: int, until: float = 1.0) -> Callable[[int], None]:
         counted = count(total, until)
 
         def later(more: int) -> None:
             counted(more)
-            if more:
-                pass_time(31.0)
+            clock[0] += 31 if more else 0
+            progress.DISPLAY.print_due()
 
         return later
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from kgprobe.answers.callbacks import Callbacks
 from kgprobe.api.demo import run_demo
 from kgprobe.graph.client import Graph
 from kgprobe.graph.servers.opening import open_graph
-from kgprobe.running.callbacks import Callbacks
 from tests.cli.inprocess import printed, succeed
 from tests.cli.inprocess import run as kgprobe
 from tests.graph.servers.servers import clean_environment

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgprobe.answers.settings import CONFIG
 from kgprobe.answers.store import FILE, encode_line
 from kgprobe.judge.judged_facts import SCHEMA
+from kgprobe.judge.judged_shards import SHARDS, shard_path
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.statements.metrics import NONE, metrics_of
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
-from kgprobe.running.judged_shards import SHARDS, shard_path
-from kgprobe.running.settings import CONFIG
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.selection import SEEDED_ORDER
 

@@ -9,7 +9,7 @@ import pytest
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.judge.judged_facts import SCHEMA, read_judged_graph, stream_judged_facts
-from kgprobe.running.judged_shards import missing_shards, shard_path
+from kgprobe.judge.judged_shards import missing_shards, shard_path
 from tests.judge.judged_files import judged, write_judged_graph
 
 

@@ -9,12 +9,12 @@ import psutil
 import pytest
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks
 from kgprobe.base.errors import KgprobeError
 from kgprobe.graph.ingest import load
 from kgprobe.graph.servers.opening import open_graph
+from kgprobe.judge import judged_shards
 from kgprobe.models.model import wrap_model
-from kgprobe.running import judged_shards
-from kgprobe.running.callbacks import Callbacks
 from tests.api.judged_world import judge_world, rows_of, small_shards, world, write_judge, write_model
 
 pytest.importorskip("ray")

@@ -11,6 +11,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from kgprobe.answers.settings import CONFIG as CONFIG_FILE
+from kgprobe.answers.settings import WRITTEN, read_config, write_config
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.labels import read_labels_of
 from kgprobe.labelling.statistics import LabelStatistics
@@ -23,8 +25,6 @@ from kgprobe.labelling.table import (
     write_label_table,
 )
 from kgprobe.results.kind_names import LABEL_TABLE
-from kgprobe.running.settings import CONFIG as CONFIG_FILE
-from kgprobe.running.settings import WRITTEN, read_config, write_config
 
 CONFIG = {"model": "demo", "ways": ["distractors", "questions"]}
 FRANCE = LabelledFact(

@@ -7,9 +7,9 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.graph.client import Graph
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from kgprobe.answers.callbacks import Callbacks, Start, Stop
+from kgprobe.answers.settings import CONFIG, differences, digest_of, read_config
 from kgprobe.answers.store import FILE, read_outcomes
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import share_counter
 from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
-from kgprobe.running.callbacks import Callbacks, Start, Stop
 from kgprobe.running.measurement import Progress, ask_each
-from kgprobe.running.settings import CONFIG, differences, digest_of, read_config
 from kgprobe.sampling.keys import FactKey
 
 KEYS = [FactKey(f"s{n % 3}", f"f{n}") for n in range(11)]

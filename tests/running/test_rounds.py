@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgprobe.answers.callbacks import Callbacks, Stop
 from kgprobe.answers.store import FILE
 from kgprobe.api import rounds as library
 from kgprobe.base.errors import KgprobeError, UnknownNameError
@@ -18,7 +19,6 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import list_runs
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.running.callbacks import Callbacks, Stop
 from kgprobe.running.count_learner import read_beliefs
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run

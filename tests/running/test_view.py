@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import kgprobe
+from kgprobe.answers.callbacks import Callbacks
 from kgprobe.api import rounds as api_rounds
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.plugins import Register
@@ -28,7 +29,6 @@ from kgprobe.graph.queries import explore_names, find_query
 from kgprobe.graph.runs import latest_run
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running import hierarchical_learner, view
-from kgprobe.running.callbacks import Callbacks
 from kgprobe.running.frame import open_frame
 from kgprobe.running.learning import open_learning
 from kgprobe.running.rounds import continue_run, show_run

@@ -231,13 +231,13 @@ def finish(graph: Graph, folder: Path, on_progress: OnProgress = no_progress) ->
         on_progress: called with the number of completed entities.
     """
     files = read_bulk_files(folder)
-    on_progress(StepProgress("looking", 0, files.next_number, "entities"))
     state = graph.read("bulk/state", id=files.fingerprint)
     if not state:
         raise ArgumentError("graph", f"was not imported from the files in {folder}; import them first.")
     if state[0]["stage"] != IMPORTED:
         return files
-    on_progress(StepProgress("indexing", 0, files.next_number, "entities"))
+    title = f"Completing {files.source}"
+    on_progress(StepProgress("indexing", 0, files.next_number, "entities", title))
     apply_schema(graph)
     graph.write("bulk/await_indexes", seconds=_INDEX_SECONDS)
     for kind, path in (("relation", folder / EXTRA_RELATIONS), ("entity", folder / EXTRA_ENTITIES)):
@@ -248,7 +248,7 @@ def finish(graph: Graph, folder: Path, on_progress: OnProgress = no_progress) ->
         for query in ("bulk/no_aliases", "bulk/no_types"):
             graph.write(query, first=first, behind=first + _NUMBERS_AT_ONCE)
         completed = min(first + _NUMBERS_AT_ONCE, files.next_number)
-        on_progress(StepProgress("completing", completed, files.next_number, "entities"))
+        on_progress(StepProgress("completing", completed, files.next_number, "entities", title))
     actual = column_by("name", "count", graph.read("bulk/counts"))
     wrong = [name for name, count in files.counts.items() if actual[name] != count]
     if wrong:

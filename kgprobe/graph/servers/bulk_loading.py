@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -109,16 +109,14 @@ def _is_ours(state: Import | None) -> bool:
     return state is not None and state.process == key_of(os.getpid())
 
 
-def import_files(
-    folder: Folder, path: Path, files: BulkFiles, on_progress: Callable[[int], None] = lambda percent: None
-) -> None:
+def import_files(folder: Folder, path: Path, files: BulkFiles, on_progress: OnProgress = no_progress) -> None:
     """Import files into a folder reserved by :func:`reserved_for_import`; this replaces its database.
 
     The graph counts as incomplete until :meth:`Folder.remove_import`.
 
     Args:
         path: folder of the files.
-        on_progress: called with the progress, from 0 to 400: 100 for each stage.
+        on_progress: called with the progress, in percent of each of the four stages.
     """
     with folder.locked():
         state = folder.read_import()
@@ -146,7 +144,8 @@ def import_files(
             if header := _STAGE.search(line):
                 stage = int(header[1])
             if share := _SHARE.search(line):
-                on_progress((stage - 1) * 100 + int(share[1]))
+                percent = (stage - 1) * 100 + int(share[1])
+                on_progress(StepProgress("importing", percent, 100 * STAGES, "%", f"Importing {files.source}"))
             elif line.strip():
                 output.append(line)
 
@@ -195,9 +194,7 @@ def load_bulk_source(
 
 def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: OnProgress) -> None:
     """Import files into a reserved folder, and finish the graph."""
-    import_files(
-        folder, place, files, lambda percent: on_progress(StepProgress("importing", percent, 100 * STAGES, "%"))
-    )
+    import_files(folder, place, files, on_progress)
     with take_lease(folder, unfinished=True).connect() as graph:
         finish(graph, place, on_progress)
     folder.remove_import()
@@ -251,5 +248,5 @@ def _convert(
         place,
         strict=strict,
         report_problem=keeping(problems, on_problem),
-        report_progress=measuring(source, on_progress),
+        report_progress=measuring("Converting", source, on_progress),
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks, count_work
 from kgprobe.base.errors import ArgumentError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
@@ -24,7 +25,6 @@ from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.distractors.comparison import DistractorComparison
 from kgprobe.probes.distractors.evidence import DistractorEvidence
-from kgprobe.running.callbacks import NO_CALLBACKS, Callbacks, count_work
 
 Floats = NDArray[np.float64]
 

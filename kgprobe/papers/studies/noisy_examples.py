@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from kgprobe.answers.callbacks import Callbacks, count_work
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean
 from kgprobe.base.tables import Heading, ResultRow
@@ -34,7 +35,6 @@ from kgprobe.probes.examples.noise import (
 )
 from kgprobe.results.rendering.plots import Line, Plot
 from kgprobe.results.result import Listing
-from kgprobe.running.callbacks import Callbacks, count_work
 from kgprobe.sampling.demonstrations import draw_demonstrations
 from kgprobe.stats.proportions import CONFIDENCE
 

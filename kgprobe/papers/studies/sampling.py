@@ -15,13 +15,13 @@ from typing import Annotated, ClassVar
 import pandas as pd
 from scipy import stats
 
+from kgprobe.answers.callbacks import Callbacks, count_work
 from kgprobe.base.intervals import Mean
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.studies.options import ReplayOptions
 from kgprobe.papers.studies.study import Study, mean_line
 from kgprobe.results.rendering.plots import Plot
 from kgprobe.results.result import Listing
-from kgprobe.running.callbacks import Callbacks, count_work
 from kgprobe.running.replays import (
     SAMPLING_STRATEGIES,
     Truth,

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from kgprobe.answers.settings import digest_of
 from kgprobe.base.errors import KgprobeError, expected_one_of
 from kgprobe.base.files import home
 from kgprobe.base.intervals import Mean, Share
@@ -19,7 +20,6 @@ from kgprobe.papers.studies.options import Measuring
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.rendering.plots import Category, Line
 from kgprobe.results.result import StoredResult
-from kgprobe.running.settings import digest_of
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import checked_draw, choose_facts, list_existing
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
+from kgprobe.answers.settings import differences
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import appearing, make_folder, read_json, replacing, sha256_of
 from kgprobe.labelling.exports.sft import CHAT, PAD, QUESTION
 from kgprobe.labelling.exports.sft.groups import PURPOSES, REFUSED
 from kgprobe.labelling.exports.sft.wordings import WordedExample
 from kgprobe.labelling.roles import FactRole, write_roles
-from kgprobe.running.settings import differences
 
 MANIFEST = "manifest.json"
 TRAIN, TEST, ROLES, DATASET_INFO, AXOLOTL = (

@@ -20,11 +20,13 @@ from kgprobe.base.dates import day_text
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import read_json, replacing
 from kgprobe.base.version import __version__
-from kgprobe.graph.state import state_difference
+from kgprobe.graph.state import state_difference, state_uid
 
 CONFIG, DECLINED = "config.json", "declined.json"
 # Digests of the files that were written with the settings.
 WRITTEN = "written"
+# Content of a measurement's folder in messages.
+MEASUREMENT = "measurement"
 # Described settings that are not compared.
 _IGNORED = frozenset(("versions", "handshake", WRITTEN))
 _SHOWN_VALUES = 3
@@ -51,6 +53,25 @@ AS_OF, LAST_CHANGES, GRAPH = "as_of", "last_changes", "graph"
 _DERIVED = re.compile(r".+-([0-9a-f]{10}|\d{8}-\d{6}-\d{3}(-\d+)?)")
 
 T = TypeVar("T")
+
+
+class _Described(msgspec.Struct):
+    """The part of a probe's description that names its model."""
+
+    model: str
+
+
+class _MeasurementSettings(msgspec.Struct):
+    """The part of a measurement's settings that is read later."""
+
+    probe: str
+    options: dict[str, Any]
+    described: _Described
+    relations: list[str]
+    seed: int
+    as_of: int
+    graph: str
+    reversed: bool
 
 
 def identity_of(described: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,3 +237,18 @@ def read_form(folder: Path, content: str, form: type[T]) -> T:
         return read_json(folder / CONFIG, form, f"Restore the file, or delete the {content}'s folder.")
     except FileNotFoundError as error:
         raise KgprobeError(f"{folder} holds no {content}: it has no file {CONFIG}.") from error
+
+
+def read_measurement(folder: Path) -> dict[str, Any]:
+    """Return the settings of a folder's measurement."""
+    read_form(folder, MEASUREMENT, _MeasurementSettings)
+    return read_config(folder, MEASUREMENT)
+
+
+def graph_of_measurement(folder: Path) -> str | None:
+    """Return the uid of the graph that a folder's measurement asked."""
+    state = read_form(folder, MEASUREMENT, _MeasurementSettings).graph
+    try:
+        return state_uid(state)
+    except msgspec.DecodeError as error:
+        raise KgprobeError(f"{folder / CONFIG} is damaged: the state of the graph is unreadable ({error}).") from error

@@ -18,11 +18,10 @@ import filelock
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
+from kgprobe.answers.settings import claim
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import make_folder, replacing
-from kgprobe.base.progress import hearing_shares
-from kgprobe.running.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop
-from kgprobe.running.settings import claim
 
 # Name of such a folder in messages.
 JUDGED_GRAPH = "judged graph"
@@ -136,7 +135,7 @@ def judge_shards(
 
     def make_places(number: int) -> pa.Table:
         places = shards.places(number)
-        with hearing_shares(lambda part: callbacks.on_part(part * len(places))):
+        with callbacks.hearing(len(places)):
             return make(places)
 
     return finish_shards(folder, config, shards, partial(_make_in_sequence, folder, make_places), share, callbacks)

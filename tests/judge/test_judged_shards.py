@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kgprobe.running.judged_shards import SHARDS, Shards, ShardShare, judge_shards
+from kgprobe.judge.judged_shards import SHARDS, Shards, ShardShare, judge_shards
 
 
 @pytest.mark.slow

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from enum import Enum
 from operator import attrgetter
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import hearing_shares
-from kgprobe.probes.outcome import Outcome, Probe, Verdict
-from kgprobe.sampling.keys import FactKey
+from kgprobe.probes.outcome import Outcome, Verdict
 
 
 class Stop(str, Enum):
@@ -87,6 +87,10 @@ class Callbacks:
         """Return the callbacks of one measurement or run of a call that makes several."""
         return replace(self, on_start=lambda start: self.on_start(replace(start, title=title)))
 
+    def hearing(self, facts: int) -> AbstractContextManager[None]:
+        """Call ``on_part`` with the progress of a batch of facts that is asked or judged inside the context."""
+        return hearing_shares(lambda share: self.on_part(share * facts))
+
 
 NO_CALLBACKS = Callbacks()
 
@@ -111,14 +115,6 @@ def count_work(callbacks: Callbacks, facts: int, total: int, unit: str, title: s
             raise KgprobeError(f"Stopped after {done:,} of {total:,} {unit}; nothing is stored.")
 
     return on_part
-
-
-def ask_with_callbacks(
-    probe: Probe, facts: Sequence[FactKey], seed: Sequence[int], callbacks: Callbacks
-) -> list[Outcome]:
-    """Ask a batch of facts, and call ``callbacks.on_part`` with the progress."""
-    with hearing_shares(lambda share: callbacks.on_part(share * len(facts))):
-        return probe.ask(facts, seed)
 
 
 def why_silent(outcomes: Sequence[Outcome]) -> str | None:
