@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from kgprobe.judge.files import Judge
     from kgprobe.labelling.labels import Labels
     from kgprobe.results.judged_graph import JudgedGraph
-    from kgprobe.results.opened_files import OpenedFiles
     from kgprobe.results.result import StoredResult
 
-    Opened: TypeAlias = Measurement | Run | Labels | Judge | JudgedGraph | Dataset | OpenedFiles | StoredResult
+    Opened: TypeAlias = Measurement | Run | Labels | Judge | JudgedGraph | Dataset | StoredResult
 
 
 def list_results(graph: Graph | None = None, *, kinds: Sequence[str] = ()) -> ResultList:
@@ -71,7 +70,7 @@ def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Li
 @overload
 def open(
     name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["comparison", "study", "report"]
-) -> "OpenedFiles | StoredResult": ...
+) -> "StoredResult": ...
 
 
 @overload

@@ -224,9 +224,25 @@ def _read_value(hint: Any, value: Any, ends: tuple[Any, Any] = (None, None)) -> 
         return hint(value, *ends)
     if isinstance(hint, type) and is_dataclass(hint):
         return read_fields(hint, value)
+    if get_origin(hint) is Mapping and _is_interval(get_args(hint)[1]):
+        return _read_intervals(get_args(hint)[1], value)
+    if hasattr(get_origin(hint), "tolist"):
+        import numpy as np
+
+        return np.array(value, dtype=np.float64)
     if get_origin(hint) in (list, Sequence):
         return [_read_value(get_args(hint)[0], each) for each in msgspec.convert(value, list[Any])]
     return msgspec.convert(value, hint)
+
+
+def _read_intervals(hint: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return intervals by name, and numbers that have none."""
+    ends = {f"{name}_{end}" for name in values for end in ("low", "high")}
+    read = {name: value for name, value in values.items() if name not in ends}
+    for name in read:
+        if f"{name}_low" in values:
+            read[name] = _read_value(hint, read[name], (values[f"{name}_low"], values[f"{name}_high"]))
+    return read
 
 
 def more_note(total: int, shown: Sequence[object]) -> list[str]:

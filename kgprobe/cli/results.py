@@ -331,7 +331,6 @@ def _show_one(
     from kgprobe.papers.studies.study import Study
     from kgprobe.results.judge import JudgeSettings
     from kgprobe.results.measurement import Measurement, Run
-    from kgprobe.results.opened_files import OpenedFiles
     from kgprobe.results.result import StoredResult
 
     result: Any = JudgeSettings(judge=opened, folder=entry.folder) if isinstance(opened, Judge) else opened
@@ -343,7 +342,7 @@ def _show_one(
         page = show_answers(result, as_json, full, graph)
     else:
         files = [] if csv is None else [csv]
-        is_stored = isinstance(result, (OpenedFiles, StoredResult))
+        is_stored = isinstance(result, StoredResult)
         page = result.page() if is_stored or isinstance(result, Labels) else None
         if isinstance(result, Study) and not as_json:
             click.echo(visible(result.title))

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -44,12 +45,9 @@ from kgprobe.results.over_relations import (
 )
 from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
 from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
-from kgprobe.results.result import Listing, StoredResult, change_in_words, points
-from kgprobe.results.shared_facts import Bools, ComparedModel, Floats, SharedFacts
+from kgprobe.results.result import Listing, StoredResult, change_in_words, points, read_frame
+from kgprobe.results.shared_facts import Bools, ComparedModel, Floats, SharedFacts, side_by_side
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Fewer relations have no correlation.
 _CORRELATED = 3
@@ -159,7 +157,10 @@ class Comparison(StoredResult):
     """Comparison of models on the same facts; one row for each model, the best first.
 
     Attributes:
-        shared: the models over the facts that all have answered.
+        caveat: the facts that the rates refer to.
+        models: the models over the shared facts with the intervals of their rates, the best first.
+        labels: names of the models, in the given order.
+        leads: name of the leading measure; empty for the win rate.
         relations: accuracies by relation, by decreasing mean.
         correlation: Pearson's, of accuracies over relations, shape (models, models); NaN where one has no spread, and
             with fewer than three relations.
@@ -168,9 +169,13 @@ class Comparison(StoredResult):
         directions: facts that are known in one direction only; None unless two results differ in direction.
         over_relations: means over relations, best and worst relations, and families.
         unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
+        answered: each model's answers to the shared facts; none if it was read.
     """
 
-    shared: Annotated[SharedFacts, INTERNAL]
+    caveat: str
+    models: Annotated[Sequence[ComparedModel], Listing(main=True)]
+    labels: Sequence[str]
+    leads: str
     relations: Annotated[Sequence[RelationAccuracy], Listing()]
     correlation: Floats
     subsumption: Floats
@@ -178,19 +183,15 @@ class Comparison(StoredResult):
     directions: Directions | None
     over_relations: OverRelations
     unshared: str = ""
+    answered: Annotated[Sequence[pd.DataFrame], INTERNAL] = ()
 
     file: ClassVar[str] = "comparison"
-    properties: ClassVar[Sequence[str]] = ("caveat", "facts", "models", "labels")
-
-    @property
-    def caveat(self) -> str:
-        """The facts that the rates refer to."""
-        return self.shared.caveat
+    properties: ClassVar[Sequence[str]] = ("facts",)
 
     @property
     def facts(self) -> int:
         """Number of the shared facts."""
-        return len(self.shared.facts)
+        return self.models[0].shared
 
     @property
     def relation_count(self) -> int:
@@ -198,35 +199,25 @@ class Comparison(StoredResult):
         return len(self.relations)
 
     @property
-    def labels(self) -> list[str]:
-        """Names of the models, in the given order."""
-        return self.shared.labels
-
-    @property
     def title(self) -> str:
         """Title of the page: what changed between two results, or the shares of the shared facts that models know."""
         if len(self.pairs) == 1:
             pair = self.pairs[0]
             return f"{change_in_words(pair.lost, pair.gained, pair.facts)} from {pair.first} to {pair.second}"
-        ranked = self.shared.best_first
-        facts = f"the {counted(len(self.shared.facts), 'fact')} that all were asked"
-        if len(ranked) > _IN_TITLE:
-            return f"{ranked[0].label} knows most of {facts}, of {len(ranked)} models: {ranked[0].win_rate}"
-        first, *others = ranked
+        first, *others = self.models
+        facts = f"the {counted(self.facts, 'fact')} that all were asked"
+        if len(self.models) > _IN_TITLE:
+            return f"{first.label} knows most of {facts}, of {len(self.models)} models: {first.win_rate}"
         rest = "".join(f", {model.label} {model.win_rate}" for model in others)
         return f"{first.label} knows {first.win_rate} of {facts}{rest}"
 
     @property
-    def models(self) -> Annotated[Sequence[ComparedModel], Listing(main=True)]:
-        """The models over the shared facts with the intervals of their rates, the best first."""
-        return self.shared.best_first
-
-    @property
     def rates(self) -> Annotated[Sequence[Mapping[str, Any]], Listing("Side by side", "{caveat}")]:
         """The models with the names of their measures for people."""
-        table = self.shared.table()
-        names = [measure_name(name) if name.endswith(" at n") else name for name in table.columns]
-        return [dict(zip(names, map(row.get, table.columns), strict=True)) for row in table.rows]
+        rows = side_by_side(self.models)
+        return [
+            {measure_name(name) if name.endswith(" at n") else name: cell for name, cell in row.items()} for row in rows
+        ]
 
     @property
     def accuracy(
@@ -243,8 +234,7 @@ class Comparison(StoredResult):
     @property
     def knowing_none(self) -> str:
         """The models that know none of the facts, in sentences."""
-        knows: Bools = np.any(self.shared.known, axis=1)
-        labels = [label for label, knows_any in zip(self.labels, knows, strict=True) if not knows_any]
+        labels = [model.label for model in self.models if model.win_rate and not model.win_rate.value]
         return " ".join(f"{label} knows none of the facts, so its shares are undefined." for label in labels)
 
     @property
@@ -312,15 +302,18 @@ class Comparison(StoredResult):
         Raises:
             KgprobeError: a file cannot be written.
         """
+        if self.read_from is not None:
+            return self.stored_page(folder)
         folder = folder or self.folder
         self.write_files(folder)
         # The strips are of the same facts as the title.
-        frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.shared.answered, strict=True)}
+        frames = {label: self._facts_of(own) for label, own in zip(self.labels, self.answered, strict=True)}
         bars = [self._bar(label, facts) for label, facts in frames.items()]
-        packed = pack_facts({own.label: ResultFacts(own.probe, frames[own.label]) for own in self.shared.models})
+        probes = {model.label: model.probe for model in self.models}
+        packed = pack_facts({label: ResultFacts(probes[label], facts) for label, facts in frames.items()})
         sections = [
             Section("text", "In words", {"paragraphs": [*self.notes, self.summary()]}),
-            Section("whole", values={"bars": bars}, notes=[self.shared.caveat]),
+            Section("whole", values={"bars": bars}, notes=[self.caveat]),
             matrix_section(frames, packed.notes),
             *self.page_sections(),
             settings_section(self.config),
@@ -328,9 +321,8 @@ class Comparison(StoredResult):
         path = folder / f"{self.file}.html"
         return write_page(path, self.title, [], sections, data=packed.data, script=RESULT_SCRIPTS)
 
-    def _facts_of(self, answered: "pd.DataFrame") -> "pd.DataFrame":
+    def _facts_of(self, own: pd.DataFrame) -> pd.DataFrame:
         """Return a result's facts for the data of a page; each is believed by its own answers alone."""
-        own = answered.loc[list(self.shared.facts)]
         names = {relation.relation: relation.name for relation in self.relations}
         right, wrong = own["right"].to_numpy(np.int64), own["wrong"].to_numpy(np.int64)
         alpha, beta = 1.0 + wrong, 1.0 + right
@@ -355,44 +347,44 @@ class Comparison(StoredResult):
         facts["names"] = [()] * len(facts)
         return facts
 
-    def _bar(self, label: str, facts: "pd.DataFrame") -> list[BarPart]:
+    def _bar(self, label: str, facts: pd.DataFrame) -> list[BarPart]:
         """Return the bar of a result over the shared facts."""
         words = facts["belief"].value_counts()
         parts = []
         for word in BeliefWord:
             count = int(words.get(word.value, 0))
             if count:
-                parts.append(BarPart(label, word.value, count, count / len(self.shared.facts), is_asked=True))
+                parts.append(BarPart(label, word.value, count, count / self.facts, is_asked=True))
         return parts
 
     def summary(self) -> str:
         """Return the best model in a sentence or two, after directions and the leading metric where there are any."""
         sentences = [self.directions.summary()] if self.directions else []
-        shared = self.shared
-        if shared.leads:
-            means = [f"{model.label} {shared.means_of(model).get(shared.leads, 'none')}" for model in shared.best_first]
-            sentences.append(f"{measure_name(shared.leads)}: {', '.join(means)}.")
+        if self.leads:
+            means = [f"{model.label} {model.means.get(self.leads, 'none')}" for model in self.models]
+            sentences.append(f"{measure_name(self.leads)}: {', '.join(means)}.")
         if len(self.pairs) == 1:
             sentences.append(self.pairs[0].summary())
         else:
-            best, equal = shared.best_first[0], sum(pair.better is None for pair in self.pairs)
+            best, equal = self.models[0], sum(pair.better is None for pair in self.pairs)
             sentences.append(
-                f"{best.label} knows most of the {len(shared.facts):,} facts: {best.win_rate}. {equal} of"
+                f"{best.label} knows most of the {self.facts:,} facts: {best.win_rate}. {equal} of"
                 f" {len(self.pairs)} pairs of models are not significantly different."
             )
         return " ".join(sentences)
 
-    def facts_frame(self) -> "pd.DataFrame":
+    def facts_frame(self) -> pd.DataFrame:
         """Return one row for each shared fact: question, right answer, each model's verdict and prediction."""
-        facts = list(self.shared.facts)
-        frame = self.shared.answered[0].loc[facts, ["subject", "relation", "question", "right_answer"]]
-        for label, own, known in zip(self.labels, self.shared.answered, self.shared.known, strict=True):
-            frame[f"{label}: right"] = known
-            frame[f"{label}: prediction"] = own.loc[facts, "prediction"]
+        if self.read_from is not None:
+            return read_frame(self.read_from / "facts.csv", [f"{label}: right" for label in self.labels])
+        frame = self.answered[0][["subject", "relation", "question", "right_answer"]].copy()
+        for label, own in zip(self.labels, self.answered, strict=True):
+            frame[f"{label}: right"] = own["right"] > own["wrong"]
+            frame[f"{label}: prediction"] = own["prediction"]
         table: pd.DataFrame = frame.rename_axis("fact").reset_index()
         return table
 
-    def frames(self) -> "dict[str, pd.DataFrame]":
+    def frames(self) -> dict[str, pd.DataFrame]:
         """Return the shared facts, and the rows of each table."""
         return {"facts": self.facts_frame(), **StoredResult.frames(self)}
 
@@ -465,8 +457,12 @@ def compare_models(
     place_of = np.argsort(order)
     groups = groups or single_models(shared.labels, [model.model for model in shared.models])
     relation_pairs = [(str(id_), names.get(str(id_), str(id_))) for id_ in ids]
+    facts = list(shared.facts)
     return Comparison(
-        shared=shared,
+        caveat=shared.caveat,
+        models=shared.best_first,
+        labels=shared.labels,
+        leads=shared.leads,
         relations=relations,
         correlation=_correlations(accuracy),
         subsumption=_subsumption(shared.known),
@@ -476,6 +472,7 @@ def compare_models(
         ],
         directions=compare_directions(shared, names),
         over_relations=over_relations(groups, shared.labels, relation_pairs, accuracy, shared.known, of_fact),
+        answered=[own.loc[facts] for own in shared.answered],
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError, expected_one_of
 from kgprobe.base.files import home, read_json
 from kgprobe.graph.client import Graph
 from kgprobe.models.spec_forms import model_name
@@ -31,12 +31,24 @@ from kgprobe.results.kind_names import (
     STUDY,
 )
 from kgprobe.results.measurement import Run, open_measurement, open_run
-from kgprobe.results.opened_files import OpenedFiles, read_files
-from kgprobe.results.result import StoredResult
+from kgprobe.results.result import REPEAT, StoredResult, read_result
 
 CONFIG = "config.json"
 _REMEDY = "Restore the file, or delete the result."
 _RUN_FOLDER = re.compile(r"(.+)-[0-9a-f]{8}")
+# Classes of stored results by the name of their JSON; studies have names of their own.
+_CLASSES = {
+    "comparison": "kgprobe.results.comparison:Comparison",
+    "forgetting": "kgprobe.results.forgetting:Forgetting",
+    "gap": "kgprobe.results.knowledge_gap:KnowledgeGap",
+    "judges": "kgprobe.results.judge:JudgeComparison",
+    "label_comparison": "kgprobe.labelling.label_comparison:LabelComparison",
+    "rates": "kgprobe.results.rate_table:RateTable",
+    "report": "kgprobe.results.report:StoredReport",
+    "roles": "kgprobe.labelling.role_effects:RoleComparison",
+    "task_comparison": "kgprobe.task_logs.task_comparison:TaskComparison",
+    "task_losses": "kgprobe.task_logs.task_comparison:TaskLosses",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +116,6 @@ class Summary(msgspec.Struct):
     model: str = ""
     graph: str = ""
     config: dict[str, Any] = {}
-    results: list[Any] = []
 
 
 def read_summary(path: Path) -> Summary:
@@ -217,7 +228,7 @@ def _study(folder: Path) -> Description:
 
 def _report(folder: Path) -> Description:
     summary = read_summary(folder / "report.json")
-    return Description(" ".join([f"{summary.title}:", *summary.lead]), uses=_folders(summary.results))
+    return Description(" ".join([f"{summary.title}:", *summary.lead]), uses=_folders(summary.config))
 
 
 def _folders(config: object) -> list[Path]:
@@ -256,8 +267,25 @@ def _by_name(function: str) -> Callable[..., Any]:
     return lambda folder, *_: resolve_name(function)(folder)
 
 
-def _open_files(file: str, folder: Path, graph: Graph | None) -> OpenedFiles | StoredResult:  # noqa: ARG001 (as all openers)
-    return read_files(folder, file or comparison_file(folder))
+def _open_files(file: str, folder: Path, graph: Graph | None) -> StoredResult:  # noqa: ARG001 (as all openers)
+    """Return a stored result from its JSON, by default that of a comparison.
+
+    Raises:
+        KgprobeError: the file is missing or damaged, or of an unknown kind.
+    """
+    file = file or comparison_file(folder)
+    path = folder / f"{file}.json"
+    try:
+        content = read_json(path, dict[str, Any], REPEAT)
+    except FileNotFoundError as error:
+        raise KgprobeError(f"{path} does not exist. {REPEAT}") from error
+    if file == "study":
+        kind: type[StoredResult] = resolve_name("kgprobe.papers.studies.study:study_class")(content.get("name", ""))
+    elif file in _CLASSES:
+        kind = resolve_name(_CLASSES[file])
+    else:
+        raise KgprobeError(f"{path} is of an unknown kind of comparison; {expected_one_of(file, _CLASSES)}.")
+    return read_result(kind, folder, content)
 
 
 _STORED = (

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from kgprobe.answers.settings import digest_of
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.files import home, make_folder, replacing
+from kgprobe.base.files import home
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Table
 from kgprobe.beliefs.summary import BeliefWord
@@ -34,7 +32,7 @@ from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.knowledge_gap import gap_between
 from kgprobe.results.measurement import Run
 from kgprobe.results.rendering.page import Section, table_section, write_page
-from kgprobe.results.result import Result
+from kgprobe.results.result import Result, StoredResult, write_result_files
 from kgprobe.results.shared_facts import labels_of
 
 if TYPE_CHECKING:
@@ -43,8 +41,6 @@ if TYPE_CHECKING:
 Reported: TypeAlias = Stored | JudgedGraph
 
 PAGE = "report.html"
-# Results in the report, and its first sentences.
-ABOUT = "report.json"
 # Results in a title.
 _IN_TITLE = 2
 # Number of tables on several results together that are not folded.
@@ -63,6 +59,32 @@ _SUSPECT = {
     "around": "facts around it",
     "known_around": "known around it",
 }
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class StoredReport(StoredResult):
+    """A report as its folder has it: its page, and what the page begins with.
+
+    Attributes:
+        title, lead: as of a :class:`Report`.
+    """
+
+    title: str
+    lead: Sequence[str]
+
+    file: ClassVar[str] = "report"
+
+    def summary(self) -> str:
+        """Return the answer in a few sentences."""
+        return "\n".join([self.title, *self.lead])
+
+    def page(self, folder: Path | None = None) -> Path:
+        """Return the path of the page, or copy it into a folder.
+
+        Raises:
+            KgprobeError: the page was deleted, or a file cannot be written.
+        """
+        return self.stored_page(folder)
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -137,10 +159,8 @@ class Report(Result):
         """
         target = self.folder / PAGE if path is None else Path(path)
         if path is None:
-            make_folder(self.folder)
-            about = {"title": self.title, "lead": self.lead, **self.config}
-            with replacing(self.folder / ABOUT) as unfinished:
-                unfinished.write_bytes(msgspec.json.encode(about))
+            about = StoredReport(title=self.title, lead=self.lead, config=self.config)
+            write_result_files(self.folder, about.file, about.to_dict(), {})
         if not self.findings:
             return write_page(target, self.title, self.lead, self.sections)
         # Pages of several results have their sentences below the matrix.

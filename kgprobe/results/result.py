@@ -344,6 +344,22 @@ class StoredResult(Result):
         path, plots, tables = folder / f"{self.file}.html", self.plots, self.tables()
         return write_plots_page(path, self.title, self.summary(), plots, tables, self.notes, self.config)
 
+    def stored_page(self, folder: Path | None = None) -> Path:
+        """Return the path of the page that was read, or copy it and the files into a folder.
+
+        Raises:
+            KgprobeError: the page was deleted, or a file cannot be written.
+        """
+        path = self.folder / f"{self.file}.html"
+        if not path.exists():
+            raise KgprobeError(f"{path} does not exist. {REPEAT}")
+        if folder is None:
+            return path
+        self.write_files(folder)
+        with replacing(folder / path.name) as unfinished:
+            unfinished.write_bytes(path.read_bytes())
+        return folder / path.name
+
 
 def read_result(kind: type[Own], folder: Path, content: Mapping[str, Any]) -> Own:
     """Return a stored result, equal to what was written.
@@ -388,6 +404,24 @@ def write_frame(frame: "pd.DataFrame", path: Path) -> None:
     with replacing(path) as unfinished:
         # As objects: whole numbers with gaps would become fractions.
         frame.astype(object).map(spreadsheet_cell).to_csv(unfinished, index=False)
+
+
+def read_frame(path: Path, truths: Sequence[str]) -> "pd.DataFrame":
+    """Return the rows of a CSV file as texts, with None for empty cells; columns named in ``truths`` are True or False.
+
+    Raises:
+        KgprobeError: the file is missing or damaged.
+    """
+    import pandas as pd
+
+    try:
+        texts = pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""]).astype(object)
+        frame: pd.DataFrame = texts.where(texts.notna(), None)
+        for name in truths:
+            frame[name] = frame[name] == "True"
+    except (OSError, ValueError, KeyError) as error:
+        raise KgprobeError(f"{path} is missing or damaged: {error}. {REPEAT}") from error
+    return frame
 
 
 def change_in_words(lost: int, gained: int, facts: int) -> str:

@@ -5,7 +5,7 @@ facts that all were asked make them comparable.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -47,6 +47,7 @@ class ComparedModel(ResultRow):
         asked: number of facts that it has answered.
         shared: number of facts that all have answered.
         win_rate, zero_sense_rate, guessed: rates over the shared facts; None where there are none.
+        means: means of other measures that all probes have, over the shared facts; one that leads has an interval.
     """
 
     label: Annotated[str, Heading("result")]
@@ -58,6 +59,7 @@ class ComparedModel(ResultRow):
     win_rate: Annotated[Share | None, Heading("win rate")] = None
     zero_sense_rate: Annotated[Share | None, Heading("zero-sense rate")] = None
     guessed: Annotated[float | None, Heading("by guessing", Percent)] = None
+    means: Mapping[str, Share | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,28 +105,22 @@ class SharedFacts:
         """The models by decreasing rate; in the given order if they share no facts."""
         return sorted(self.models, key=lambda model: -model.win_rate.value if model.win_rate else 0)
 
-    def means_of(self, model: ComparedModel) -> dict[str, Share | float]:
-        """Return the means of a model's other measures; one that leads has an interval."""
-        place = self.labels.index(model.label)
-        means: dict[str, Share | float] = {}
-        for name, values in self.values.items():
-            measured = values[place][~np.isnan(values[place])]
-            if len(measured):
-                means[name] = mean_share(measured.tolist()) if name == self.leads else float(measured.mean())
-        return means
-
     def table(self) -> Table:
         """Return the rates of the models, the best first."""
-        rows = []
-        models = self.best_first
-        names = model_names([model.model for model in models])
-        for model, name in zip(models, names, strict=True):
-            means = {measure.replace("_", " "): mean for measure, mean in self.means_of(model).items()}
-            rows.append(model.cells() | {"model": name} | means)
-        if all(row["result"] == row["model"] for row in rows):
-            for row in rows:
-                del row["result"]
-        return Table("models", "Side by side", rows, [self.caveat])
+        return Table("models", "Side by side", side_by_side(self.best_first), [self.caveat])
+
+
+def side_by_side(models: Sequence[ComparedModel]) -> list[dict[str, Any]]:
+    """Return the rates of models as cells of a table."""
+    rows = []
+    names = model_names([model.model for model in models])
+    for model, name in zip(models, names, strict=True):
+        means = {measure.replace("_", " "): mean for measure, mean in model.means.items()}
+        rows.append(model.cells() | {"model": name} | means)
+    if all(row["result"] == row["model"] for row in rows):
+        for row in rows:
+            del row["result"]
+    return rows
 
 
 def find_shared_facts(results: Sequence[tuple[About, Answers]]) -> SharedFacts:
@@ -135,23 +131,28 @@ def find_shared_facts(results: Sequence[tuple[About, Answers]]) -> SharedFacts:
     """
     abouts = [about for about, _ in results]
     answered = [answered_facts(about.name, answers) for about, answers in results]
-    shared = sorted(set.intersection(*(set(facts.index) for facts in answered)))
-    models, known, measures = [], [], []
-    for label, (about, answers), own in zip(labels_of(abouts), results, answered, strict=True):
-        facts, values = own.loc[shared], answers.means().loc[shared]
-        asked = own["right"] + own["wrong"]
+    shared = sorted(set.intersection(*(set(own.index) for own in answered)))
+    measures = []
+    for own, (_, answers) in zip(answered, results, strict=True):
+        measured, asked = answers.means().loc[shared], own["right"] + own["wrong"]
         if (asked > 1).any():
-            values[RIGHT_SHARE] = own["right"] / asked
+            measured[RIGHT_SHARE] = own["right"] / asked
+        measures.append(measured.dropna(axis="columns", how="all"))
+    names = [name for name in measures[0] if all(name in measured for measured in measures)]
+    values = {name: np.array([measured[name] for measured in measures], dtype=np.float64) for name in names}
+    lead, *others = {PROBES.get(about.probe).leads for about in abouts}
+    leads = lead if not others and lead in values else ""
+    models, known = [], []
+    for place, (label, about, own) in enumerate(zip(labels_of(abouts), abouts, answered, strict=True)):
+        facts = own.loc[shared]
         known.append((facts["right"] > facts["wrong"]).to_numpy(bool))
-        measures.append(values.dropna(axis="columns", how="all"))
         compared = ComparedModel(label, about.name, about.model, about.probe, len(own), len(shared))
         if shared:
             rates = group_of("shared", facts)
             guessed, zero = rates.guessed, rates.zero_sense_rate
-            compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed)
+            means = _means({name: of_models[place] for name, of_models in values.items()}, leads)
+            compared = replace(compared, win_rate=rates.win_rate, zero_sense_rate=zero, guessed=guessed, means=means)
         models.append(compared)
-    names = [name for name in measures[0] if all(name in values for values in measures)]
-    leads = {PROBES.get(about.probe).leads for about in abouts}
     return SharedFacts(
         abouts=abouts,
         models=models,
@@ -160,10 +161,20 @@ def find_shared_facts(results: Sequence[tuple[About, Answers]]) -> SharedFacts:
         facts=shared,
         relations=answered[0].loc[shared, "relation"].tolist(),
         known=np.array(known),
-        values={name: np.array([values[name] for values in measures], dtype=np.float64) for name in names},
+        values=values,
         caveat=_caveat(abouts, len(shared)),
-        leads=leads.pop() if len(leads) == 1 and leads <= set(names) else "",
+        leads=leads,
     )
+
+
+def _means(values: Mapping[str, Floats], leads: str) -> dict[str, Share | float]:
+    """Return means of measures without NaN; the leading one has an interval."""
+    means: dict[str, Share | float] = {}
+    for name, own in values.items():
+        measured = own[~np.isnan(own)]
+        if len(measured):
+            means[name] = mean_share(measured.tolist()) if name == leads else float(measured.mean())
+    return means
 
 
 def labels_of(abouts: Sequence[About]) -> list[str]:

@@ -48,6 +48,11 @@ def test_what_was_measured_is_compared_and_what_differs_is_told(example_graphs: 
     assert json.loads((page.parent / "comparison.json").read_text()) == json.loads(
         json.dumps({**found.to_dict(), "config": found.config})
     )
+    read = kgprobe.open(page.parent, kind="comparison")
+    assert read.frames()["facts"].to_dict("records") == facts.to_dict("records")
+    (page.parent / "facts.csv").unlink()
+    with pytest.raises(KgprobeError, match=r"facts\.csv is missing or damaged.*Repeat"):
+        read.frames()
     forgetting = kgprobe.check(base, tuned, margin=0.5)
     assert len(forgetting.to_frame()) == found.pairs[0].lost + found.pairs[0].gained
     # A run, opened by its name, beside measurements: what it shares with them, if anything.

@@ -71,7 +71,14 @@ def test_judges_own_labels_correct_it_by_facts_set_aside() -> None:
 
 
 def test_page_of_a_judged_graph_shows_one_number_for_one_thing() -> None:
-    page = kgprobe.make_report([kgprobe.open("everything")]).page().read_text(encoding="utf-8")
+    report = kgprobe.make_report([kgprobe.open("everything")])
+    path = report.page()
+    page, stored = path.read_text(encoding="utf-8"), kgprobe.open(path.parent, kind="report")
+    assert (stored.page(), stored.summary(), stored.config) == (path, report.summary(), report.config)
+    assert stored.page(path.parent / "copy").read_text(encoding="utf-8") == page
+    path.unlink()
+    with pytest.raises(KgprobeError, match=r"report\.html does not exist\. Repeat"):
+        stored.page()
     assert apart(judged_numbers(page)) == {}
     changes = {"judge correct": "0.667", "judge facts": "400", "corrected facts": "50", "corrected truthful": "0.5"}
     for meaning, text in changes.items():

@@ -112,6 +112,7 @@ def test_texts_of_a_result_are_as_written(made: World, kind: str, monkeypatch: p
 
 STORED: dict[str, Callable[[World], Result]] = {
     **{kind: KINDS[kind] for kind in ("check", "check with roles", "gap", "task logs", "label comparison", "study")},
+    "comparison": KINDS["comparison"],
     "rates": lambda made: kgprobe.rate_table([made.base.page().parent], graphs=["example"]),
     "task losses": lambda made: kgprobe.check(
         *[write_lines(made.folder / name / "samples_own.jsonl", values) for name, values in LOGS.items()]

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -19,13 +19,16 @@ from kgprobe.labelling.labels import Labels
 from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
+from kgprobe.results.comparison import Comparison
 from kgprobe.results.judged_graph import JudgedGraph
 from kgprobe.results.kinds import KINDS
 from kgprobe.results.measurement import Measurement, Run
-from kgprobe.results.opened_files import OpenedFiles
+from kgprobe.results.report import StoredReport
 from tests.chromium import chromium, looking_at
 from tests.cli.inprocess import run as cli
 from tests.cli.inprocess import succeed
+from tests.datasets.test_datasets import row
+from tests.datasets.test_datasets import write as write_dataset
 from tests.graph.servers.shared import environment_of
 from tests.judge.judged_files import judged, write_judged_graph
 from tests.judge.test_files import judge
@@ -105,13 +108,12 @@ def test_results_page_is_searched_and_links_pages(results: Path) -> None:
         assert seen.complaints == []
 
 
-class World:
+class World(NamedTuple):
     """A home folder, and a graph with a tiny model for the kinds that need them."""
 
-    def __init__(self, home: Path, graph: Graph, model: Model) -> None:
-        self.home = home
-        self.graph = graph
-        self.model = model
+    home: Path
+    graph: Graph
+    model: Model
 
 
 def make_measurement(world: World) -> str:
@@ -146,16 +148,7 @@ def make_judged_graph(world: World) -> str:
 
 
 def make_dataset(world: World) -> str:
-    row = {
-        "fact_id": "f", "relation": "r", "relation_label": "is", "subject": "S", "subject_id": "s", "object": "O",
-        "object_id": "o", "choices": ["O", "P"], "choice_ids": ["o", "p"], "answer": 0,
-    }  # fmt: skip
-    other = {**row, "fact_id": "g", "subject_id": "t", "object": "P", "object_id": "p", "answer": 1}
-    folder = world.home.parent / "some-facts"
-    (folder / "data").mkdir(parents=True)
-    for split, rows in (("train", [other]), ("test", [row])):
-        lines = "".join(f"{json.dumps(each)}\n" for each in rows)
-        (folder / "data" / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    folder = write_dataset(world.home.parent / "some-facts", "jsonl", [row(8)])
     link_dataset(folder)
     return folder.name
 
@@ -184,9 +177,9 @@ MADE: Mapping[str, tuple[Callable[[World], str], type[Any]]] = {
     "judge": (make_judge, Judge),
     "judged graph": (make_judged_graph, JudgedGraph),
     "data set": (make_dataset, Dataset),
-    "comparison": (make_comparison, OpenedFiles),
+    "comparison": (make_comparison, Comparison),
     "study": (make_study, MadeStudy),
-    "report": (make_report, OpenedFiles),
+    "report": (make_report, StoredReport),
 }
 
 
@@ -196,14 +189,11 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
 ) -> None:
     make, opened_as = MADE[kind]
     name = make(World(home, example_graph, tiny))
-    (row,) = kgprobe.list_results(kinds=[kind]).results
-    assert (row.kind, row.name) == (kind, name)
-    assert row.headline
-    opened = kgprobe.open(name, example_graph)
-    assert type(opened) is opened_as
-    assert type(kgprobe.open(row.folder, example_graph)) is opened_as
-    assert type(kgprobe.open(name, example_graph, kind=kind)) is opened_as
-    assert type(kgprobe.open(kind=kind, graph=example_graph)) is opened_as
+    (listed,) = kgprobe.list_results(kinds=[kind]).results
+    assert (listed.kind, listed.name) == (kind, name)
+    assert listed.headline
+    for given, of in ((name, None), (listed.folder, None), (name, kind), (None, kind)):
+        assert type(kgprobe.open(given, example_graph, kind=of)) is opened_as
     with pytest.raises(UnknownNameError, match=f"No result is named '{name}x'; near: .*{kind} {name}"):
         kgprobe.open(f"{name}x", example_graph)
     where = {"KGPROBE_HOME": str(home), **environment_of(example_graph.endpoint)}
@@ -215,10 +205,10 @@ def test_stored_result_is_listed_opened_shown_and_deleted(
     succeed("show", name, "--csv", str(tmp_path / "rows.csv"), **where)
     assert (tmp_path / "rows.csv").exists()
     refused = cli("delete", name, typed="n\n", **where)
-    assert (refused.returncode, row.folder.exists()) == (1, True)
+    assert (refused.returncode, listed.folder.exists()) == (1, True)
     deleted = succeed("delete", name, "--yes", **where)
     assert deleted.stdout == f"Deleted the {kind} {name}.\n"
-    assert not row.folder.exists()
+    assert not listed.folder.exists()
     assert kgprobe.list_results(example_graph, kinds=[kind]).results == []
     assert example_graph.query("MATCH (n:KgprobeJudgedGraph|Belief) RETURN n").rows == ()
     with pytest.raises(UnknownNameError):

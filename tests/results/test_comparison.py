@@ -20,6 +20,7 @@ from kgprobe.results.comparison import Comparison, compare_models
 from kgprobe.results.rendering.plots import HeatMap, write_plots_page
 from kgprobe.results.rendering.tables import rich_table
 from kgprobe.results.shared_facts import find_shared_facts
+from kgprobe.stats.proportions import mean_share
 from tests.results.answered import answered
 
 Answers = dict[str, dict[str, bool]]
@@ -124,8 +125,8 @@ def test_two_relations_have_no_correlation() -> None:
 def test_people_read_names_of_measures_and_no_tiny_numbers() -> None:
     right = {f"f{n:03}": True for n in range(100)}
     shared = find_shared_facts([answered("one", dict.fromkeys(right, False)), answered("two", right)])
-    values = {**shared.values, "min_at_n": np.ones((2, 100))}
-    found = compare_models(replace(shared, values=values, leads="min_at_n"), {})
+    models = [replace(model, means={"min_at_n": mean_share([1.0] * 100)}) for model in shared.models]
+    found = compare_models(replace(shared, models=models, leads="min_at_n"), {})
     assert found.summary().startswith("Min@n: two 100% [96, 100], one 100% [96, 100].")
     assert "p ≈ 0" in found.summary()
     assert "Min@n" in found.tables()[0].columns

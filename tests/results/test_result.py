@@ -132,9 +132,8 @@ def test_tables_are_declared_on_fields_and_properties() -> None:
     assert [table.detail for table in tables] == [table.key == "lists" for table in tables]
     assert tables[0].groups_by == "of"
     printed = repr(sample())
-    assert [printed.index(text) for text in ("N.", *(f"\n{title}\n" for _, title, *_ in TABLES), "1 best.")] == sorted(
-        printed.index(text) for text in ("N.", *(f"\n{title}\n" for _, title, *_ in TABLES), "1 best.")
-    )
+    places = [printed.index(text) for text in ("N.", *(f"\n{title}\n" for _, title, *_ in TABLES), "1 best.")]
+    assert places == sorted(places)
     captions = re.findall("<caption>(.*?)</caption>", sample()._repr_html_())
     assert captions == [title for _, title, *_ in TABLES]
 
@@ -153,11 +152,8 @@ def test_files_have_the_rows_of_every_field(is_empty: bool, tmp_path: Path) -> N
     result = Sample(base="b", margin=0.5, rows_of_all=[], best=[], silent=[]) if is_empty else sample()
     page = result.page(tmp_path).read_text(encoding="utf-8")
     names = {"counts", "rows_of_all", "best", "silent", "last"} | ({"detail_lists"} if not is_empty else set())
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "sample.html",
-        "sample.json",
-        *(f"{name}.csv" for name in names),
-    }
+    files = {"sample.html", "sample.json"} | {f"{name}.csv" for name in names}
+    assert {path.name for path in tmp_path.iterdir()} == files
     assert list(pd.read_csv(tmp_path / "rows_of_all.csv").columns) == Row.columns()
     assert json.loads((tmp_path / "sample.json").read_text()) == json.loads(json.dumps(result.to_dict()))
     assert "Page of &lt;b" in page

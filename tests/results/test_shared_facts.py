@@ -51,7 +51,6 @@ def test_where_nothing_is_shared_nothing_is_compared(sampling: str | None) -> No
 
 
 def test_no_two_are_called_alike() -> None:
-    answers = {"x": True}
-    several = [answered("m", answers, name=name) for name in ("one", "two", "two")]
-    labels = find_shared_facts([*several, answered("hf:/models/other", answers)]).labels
+    several = [answered("m", {"x": True}, name=name) for name in ("one", "two", "two")]
+    labels = find_shared_facts([*several, answered("hf:/models/other", {"x": True})]).labels
     assert labels == ["one", "m (two) #2", "m (two) #3", "other"]
