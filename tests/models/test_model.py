@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+import transformers
 
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.models import identity, model, spec
@@ -55,7 +56,8 @@ def test_examples_of_the_documentation_are_true(
         models.parent.mkdir(exist_ok=True)
         models.symlink_to(demo_models)
     tokenizer = byte_level(bos=True)
-    names = {"Request": Request, "Spending": Spending, "torch": torch, "tokenizer": tokenizer}
+    names = {"Request": Request, "Spending": Spending, "tokenizer": tokenizer}
+    names |= {"torch": torch, "transformers": transformers}
     examples = doctest.DocTestFinder(exclude_empty=True).find(module)
     for test in examples:
         # An example may change its model.

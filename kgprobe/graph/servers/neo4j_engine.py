@@ -171,6 +171,11 @@ def _download(folder: Path, version: str) -> None:
             raise KgprobeError(f"mvn could not download Neo4j {version}:\n" + "\n".join(errors[:5] or ["no reason"]))
 
 
+def _quoted(argument: object) -> str:
+    # Syntax of java's argument files: double quotes; backslashes before quotes and backslashes.
+    return '"' + str(argument).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def _set_password(java: str, jars: Path, launch: Launch) -> None:
     """Set Neo4j's initial password with its tool.
 
@@ -189,10 +194,7 @@ def _set_password(java: str, jars: Path, launch: Launch) -> None:
     descriptor, name = tempfile.mkstemp(dir=launch.folder)  # made with mode 0600
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
-            # Syntax of java's argument files: double quotes; backslashes before quotes and backslashes.
-            for argument in arguments:
-                escaped = str(argument).replace("\\", "\\\\").replace('"', '\\"')
-                file.write(f'"{escaped}"\n')
+            file.write("\n".join(map(_quoted, arguments)))
         environment = java_environment() | {"NEO4J_HOME": str(launch.folder), "NEO4J_CONF": str(launch.folder / "conf")}
         done = subprocess.run([java, f"@{name}"], capture_output=True, text=True, check=False, env=environment)
     finally:
