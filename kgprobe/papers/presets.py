@@ -172,8 +172,8 @@ GRAPHEVAL: Presets = MappingProxyType(
         "probe statements": _preset(**_NEGATIVES),
         "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), repeats=(3, "4.1")),
         "judge train": _preset(
-            "The paper reads the last layer (--layers N), and does not give the units of its network. --prompt-encoder"
-            " adds its prompt encoder, with these options.",
+            "The paper reads the last layer (--layers N), and does not give the units of its network; its code has"
+            " another one (--classifier published). --prompt-encoder adds its prompt encoder, with these options.",
             classifier=("network", "3.2"),
             unlabelled=("unknown", "table 2"),
             epochs=(100, "4.1"),

@@ -490,9 +490,16 @@ def _families(stored: Stored) -> Iterator[OwnNumber]:
                 yield OwnNumber(f"{first} and {second}", "mean Pearson's r", round(value, 3), stored.source)
 
 
-def _judged(stored: Stored) -> Iterator[OwnNumber]:
+def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
+    """Yield the numbers of right, wrong and unknown answers of labels, or the metrics of a judged graph."""
+    from kgprobe.judge.labels import read_labels
     from kgprobe.results.judged_graph import read_figures
 
+    if stored.kept.kind == "measurement":
+        counts = Counter(read_labels(stored.kept.folder).statements("unknown").correctness.tolist())
+        for number, column in enumerate(("right answers", "wrong answers", "don't know")):
+            yield OwnNumber(stored.model, column, counts[number], stored.source)
+        return
     judged = read_figures(stored.kept.folder)
     for figure in judged.figures(judged.graph.groups[0]) if judged.graph.groups else ():
         if figure.raw is not None:
@@ -521,7 +528,7 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
     ("latent-knowledge", "figure-6"): _families,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
-    ("grapheval", "table-2"): _judged,
+    ("grapheval", "table-2"): _answers_and_rates,
 }
 
 
