@@ -447,6 +447,18 @@ def _annotator(stored: Stored, row: Mapping[str, Any]) -> str:
     return f"{row['annotator']}, {stored.kept.name}"
 
 
+def _settled_probability(stored: Stored) -> Iterator[OwnNumber]:
+    """Yield the mean probability of the objects in the last quarter of unchanged sequences, in percent."""
+    rows = [row for row in _rows(stored, "data") if row["content"] == "right"]
+    last = max((row["position"] for row in rows), default=0)
+    settled = [row["probability"] for row in rows if row["position"] > last - last // 4]
+    if settled:
+        # The title of a study has its model.
+        _, model, *_ = str(stored.content["title"]).split(" · ")
+        column = "mean probability of right objects once stable"
+        yield OwnNumber(model, column, round(100 * statistics.fmean(settled), 1), stored.source)
+
+
 def _mean_of_relations(stored: Stored) -> Iterator[OwnNumber]:
     for model in stored.content.get("over_relations", {}).get("models", ()):
         yield OwnNumber(model["label"], "average accuracy", round(model["mean"], 4), stored.source)
@@ -526,6 +538,7 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("latent-knowledge", "table-7"): _mean_of_relations,
     ("latent-knowledge", "table-8"): _accuracy_of_relations,
     ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "figure-2"): _settled_probability,
     ("latent-knowledge", "figure-6"): _families,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
     ("grapheval", "table-2"): _answers_and_rates,
