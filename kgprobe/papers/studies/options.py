@@ -164,3 +164,6 @@ class NoisyExamplesOptions:
         200, "Examples in a sequence; fewer if the model's context is shorter.", minimum=4, common=True
     )
     replaced: int = option(40, "Number of replaced examples.", minimum=1, common=True)
+    positions_per_point: int = option(
+        10, "Positions averaged in one point of the plots; 1 makes a plot of each variant.", minimum=1
+    )
