@@ -6,6 +6,7 @@ remark lists those that complete the experiment. Prompts are kgprobe's own.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -93,13 +94,12 @@ DISTRACTORS: Presets = MappingProxyType(
             distractors=(200, "4.2"),
             karr=("authors", "table 3"),
             beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
+            grader_beams=((1, 2, 5), "4.2"),
         ),
         "study robustness": _preset(
             _MEASURES,
             strategies=(("approximate-optimal",), "4.3"),
-            distractors=(200, "table 9"),
-            karr=("authors", "table 3"),
-            beams=((1, 2, 100), "table 9"),
+            calibration=(Path("latest"), "4.3"),
         ),
     }
 )

@@ -390,7 +390,7 @@ def _robustness(stored: Stored) -> Iterator[OwnNumber]:
         if row["tau"] is not None:
             name = _MEASURES.get(row["measure"], row["measure"])
             # Min@n, as in the paper; Avg@n is a row of its own.
-            average = row["options"].startswith("Avg")
+            average = "aggregation = avg" in row["options"]
             yield OwnNumber(f"{name}, Avg@n" if average else name, "robustness", round(row["tau"], 2), stored.source)
 
 

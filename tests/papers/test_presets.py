@@ -16,6 +16,7 @@ from kgprobe.papers.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    RobustnessOptions,
     StrategiesOptions,
 )
 from kgprobe.papers.tables import PAPERS
@@ -33,7 +34,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "study sentences": (DistractorOptions, DrawOptions),
     "study scaling": (DistractorOptions, DrawOptions),
     "study calibration": (MeasuresOptions,),
-    "study robustness": (MeasuresOptions,),
+    "study robustness": (RobustnessOptions, MeasuresOptions),
     "study sampling": (ReplayOptions,),
     "study examples": (ExampleCountsOptions,),
     "study prompting": (PromptingOptions,),
