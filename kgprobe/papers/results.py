@@ -390,7 +390,7 @@ def _robustness(stored: Stored) -> Iterator[OwnNumber]:
         if row["tau"] is not None:
             name = _MEASURES.get(row["measure"], row["measure"])
             # Min@n, as in the paper; Avg@n is a row of its own.
-            average = row["options"].startswith("Avg")
+            average = "aggregation = avg" in row["options"]
             yield OwnNumber(f"{name}, Avg@n" if average else name, "robustness", round(row["tau"], 2), stored.source)
 
 
@@ -447,6 +447,18 @@ def _annotator(stored: Stored, row: Mapping[str, Any]) -> str:
     return f"{row['annotator']}, {stored.kept.name}"
 
 
+def _settled_probability(stored: Stored) -> Iterator[OwnNumber]:
+    """Yield the mean probability of the objects in the last quarter of unchanged sequences, in percent."""
+    rows = [row for row in _rows(stored, "data") if row["content"] == "right"]
+    last = max((row["position"] for row in rows), default=0)
+    settled = [row["probability"] for row in rows if row["position"] > last - last // 4]
+    if settled:
+        # The title of a study has its model.
+        _, model, *_ = str(stored.content["title"]).split(" · ")
+        column = "mean probability of right objects once stable"
+        yield OwnNumber(model, column, round(100 * statistics.fmean(settled), 1), stored.source)
+
+
 def _mean_of_relations(stored: Stored) -> Iterator[OwnNumber]:
     for model in stored.content.get("over_relations", {}).get("models", ()):
         yield OwnNumber(model["label"], "average accuracy", round(model["mean"], 4), stored.source)
@@ -490,9 +502,16 @@ def _families(stored: Stored) -> Iterator[OwnNumber]:
                 yield OwnNumber(f"{first} and {second}", "mean Pearson's r", round(value, 3), stored.source)
 
 
-def _judged(stored: Stored) -> Iterator[OwnNumber]:
+def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
+    """Yield the numbers of right, wrong and unknown answers of labels, or the metrics of a judged graph."""
+    from kgprobe.judge.labels import read_labels
     from kgprobe.results.judged_graph import read_figures
 
+    if stored.kept.kind == "measurement":
+        counts = Counter(read_labels(stored.kept.folder).statements("unknown").correctness.tolist())
+        for number, column in enumerate(("right answers", "wrong answers", "don't know")):
+            yield OwnNumber(stored.model, column, counts[number], stored.source)
+        return
     judged = read_figures(stored.kept.folder)
     for figure in judged.figures(judged.graph.groups[0]) if judged.graph.groups else ():
         if figure.raw is not None:
@@ -519,9 +538,10 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("latent-knowledge", "table-7"): _mean_of_relations,
     ("latent-knowledge", "table-8"): _accuracy_of_relations,
     ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "figure-2"): _settled_probability,
     ("latent-knowledge", "figure-6"): _families,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
-    ("grapheval", "table-2"): _judged,
+    ("grapheval", "table-2"): _answers_and_rates,
 }
 
 

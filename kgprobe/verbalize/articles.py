@@ -33,9 +33,12 @@ _ENGLISH_ARTICLE = re.compile(r"(?i)(?:the|an?)\s")
 _HAS_ARTICLE = re.compile(r"(?i)(?:the|an?|l[ae]s?|los|el|il|der|die|das|het)\s|l['’]")
 # Words that begin with a vowel when spoken.
 _VOWEL_SOUND = re.compile(
-    r"(?i)(?!eu|ewe|one\b|once\b|ubiq|uni(?![mn])|unanim|ur[aeiou](?!n\b)|us(?:[aeu]|in)|ut(?:[eio]))[aeiou]"
-    r"|(?i:heir|hour|hono|honest)|8|1[18](?![0-9])"
+    r"(?i)(?!eu|ewe|one\b|once\b|ubiq|ugand|ukr|ukul|uk\b|unesco|uni(?![mn])|unanim"
+    r"|ur[aeiou](?!n\b)|us(?:[aeu]|in)|ut(?:[eio]|ah))[aeiou]"
+    r"|(?i:heir|hour|honou?r|honest)|8|1[18](?![0-9])"
 )
+# Spelled abbreviations: with a full stop after the first letter (F.C.), or without a vowel (MSNBC).
+_LETTERS = re.compile(r"[A-Z]\.(?![a-z])|[B-DF-HJ-NP-TV-XZ]{2,}$")
 # A name of three words or more that begins with a year; the second word is captured.
 _YEAR_FIRST = re.compile(r"\s*(?:1[5-9]|20)[0-9]{2}(?:[-–/][0-9]{2,4})?\s+(\S+)\s+\S")
 
@@ -132,7 +135,7 @@ def mention(label: str) -> str:
 def indefinite(name: str) -> str:
     """Return ``a`` or ``an``, as required before a name: an actor, a union, an FBI agent, an 80-page book."""
     word = re.split(r"[\s-]", unicodedata.normalize("NFD", name).lstrip("\"'“‘("))[0]
-    if word.isupper() and (word in _SPELLED or len(word) < 4):
+    if _LETTERS.match(word) or (word.isupper() and (word in _SPELLED or len(word) < 4)):
         return "an" if word[0] in "AEFHILMNORSX" else "a"
     return "an" if _VOWEL_SOUND.match(word) else "a"
 

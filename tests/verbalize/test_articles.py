@@ -72,8 +72,12 @@ def test_article_can_be_taken_off(name: str, bare: str) -> None:
 
 AN = (
     "actor; hour; honest man; heir; MRI; FBI agent; X-ray; 80-page book; 11th; uninhabited island; urn; École; umbrella"
+    "; F.C. Porto; S.S. Lazio; LGBT group; MSNBC host; honorary doctor; honour; uncle; ugly duckling; Ürümqi; Ukiah"
 )
-A = "singer; union; university; European; user; one-way street; UN; NATO; utopia; house; 1 May; 110th; unicorn; yacht"
+A = (
+    "singer; union; university; European; user; one-way street; UN; NATO; utopia; house; 1 May; 110th; unicorn; yacht"
+    "; Ukrainian; Ugandan; Utah; ukulele; UK citizen; UNESCO site; U.S. state; U2; Honolulu; TNT; B.C. Lions"
+)
 
 
 @pytest.mark.parametrize(("article", "texts"), [("an", AN), ("a", A)])
