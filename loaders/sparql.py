@@ -62,8 +62,8 @@ class SparqlOptions:
     )
     topic: str | None = option(
         None,
-        "Begin also at the centers of a graph of KGLens: its 16 countries or 30 NBA teams, or 84 films from 2015 on (our"
-        " choice; the paper does not list its own).",
+        "Begin also at the centers of a graph of KGLens: its 16 countries or 30 NBA teams, or 84 films from 2015 on"
+        " (our choice; the paper does not list its own).",
         choices=("countries", "nba", "films"),
     )
     steps: int = option(_PLAN.steps, "Steps of a walk.", minimum=1, common=True)

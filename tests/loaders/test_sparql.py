@@ -446,7 +446,7 @@ def test_centre_by_name_is_the_item_with_most_pages(tmp_path: Path, monkeypatch:
     with oxigraph(to_rdf(world, ["P47"]), tmp_path) as address:
         options = {"endpoint": address, "pause": 0.0, "all_objects": True}
         topic = open_source("sparql", centers=['The "Clippers"'], **options)
-        with pytest.raises(KgprobeError, match="no item with the English name 'Die Lakers'. Give its id."):
+        with pytest.raises(KgprobeError, match=r"no item with the English name 'Die Lakers'\. Give its id"):
             open_source("sparql", centers=["Q1", "Die Lakers"], **options)
     assert isinstance(topic, Topic)
     assert [one.id for one in topic.gathered.entities] == ["Q2", "Q3"]
