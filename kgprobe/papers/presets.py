@@ -6,11 +6,11 @@ remark lists those that complete the experiment. Prompts are kgprobe's own.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from kgprobe.base.errors import UnknownNameError
-from kgprobe.papers.tables import PAPERS, paper_named
+from kgprobe.base.errors import UnknownNameError, expected_one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,12 @@ DISTRACTORS: Presets = MappingProxyType(
             distractors=(200, "4.2"),
             karr=("authors", "table 3"),
             beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
+            grader_beams=((1, 2, 5), "4.2"),
         ),
         "study robustness": _preset(
             _MEASURES,
             strategies=(("approximate-optimal",), "4.3"),
-            distractors=(200, "table 9"),
-            karr=("authors", "table 3"),
-            beams=((1, 2, 100), "table 9"),
+            calibration=(Path("latest"), "4.3"),
         ),
     }
 )
@@ -136,7 +135,16 @@ _EXAMPLES: Mapping[str, tuple[Any, str]] = {
     "separator": (" ", "2.2"),
     "between": (" ", "2.2"),
 }
-_PACKED = "--packed --separate-tokens asks as EIC-LKE."
+_PACKED = "--as-paper latent-knowledge-eic asks as EIC-LKE."
+_EIC: Mapping[str, tuple[Any, str]] = {
+    "examples": (50, "C.2"),
+    "packed": (True, "F"),
+    "separate_tokens": (True, "C.2"),
+    "separator": (" ", "C.2"),
+    "between": (",", "C.2"),
+    # A multiple of the ten facts of a sequence: the 400 facts of a relation fill their sequences.
+    "batch_size": (50, "C.2"),
+}
 LATENT_KNOWLEDGE: Presets = MappingProxyType(
     {
         "probe examples": _preset(_PACKED, **_EXAMPLES, choices=(100, "4"), prompt=("examples", "2.2")),
@@ -149,7 +157,7 @@ LATENT_KNOWLEDGE: Presets = MappingProxyType(
         "dataset build": _preset(
             min_facts=(500, "4"), min_objects=(100, "4"), train=(100, "4"), test=(400, "4"), alternatives=(99, "4")
         ),
-        "dataset probe": _preset(**_EXAMPLES),
+        "dataset probe": _preset(_PACKED, **_EXAMPLES),
         "dataset export": _preset(**_EXAMPLES),
         "study examples": _preset(
             "The paper does not list its numbers of examples below 50.",
@@ -158,7 +166,15 @@ LATENT_KNOWLEDGE: Presets = MappingProxyType(
             choices=(100, "4"),
         ),
         "study prompting": _preset(examples=(50, "C.1"), choices=(100, "4")),
-        "study noisy-examples": _preset(sequences=(1, "3"), length=(200, "3"), replaced=(40, "3")),
+        "study noisy-examples": _preset(
+            sequences=(1, "3"), length=(200, "3"), replaced=(40, "3"), positions_per_point=(1, "figure 2")
+        ),
+    }
+)
+LATENT_KNOWLEDGE_EIC: Presets = MappingProxyType(
+    {
+        "probe examples": _preset(**_EIC, choices=(100, "4"), prompt=("examples", "2.2")),
+        "dataset probe": _preset(**_EIC),
     }
 )
 
@@ -172,8 +188,8 @@ GRAPHEVAL: Presets = MappingProxyType(
         "probe statements": _preset(**_NEGATIVES),
         "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), repeats=(3, "4.1")),
         "judge train": _preset(
-            "The paper reads the last layer (--layers N), and does not give the units of its network. --prompt-encoder"
-            " adds its prompt encoder, with these options.",
+            "The paper reads the last layer (--layers N), and does not give the units of its network; its code has"
+            " another one (--classifier published). --prompt-encoder adds its prompt encoder, with these options.",
             classifier=("network", "3.2"),
             unlabelled=("unknown", "table 2"),
             epochs=(100, "4.1"),
@@ -190,20 +206,28 @@ GRAPHEVAL: Presets = MappingProxyType(
     }
 )
 
-# By the name of the paper.
+# By the name of the paper; the second method of a paper has a name of its own.
 PRESETS: Mapping[str, Presets] = MappingProxyType(
-    {"distractors": DISTRACTORS, "kglens": KGLENS, "latent-knowledge": LATENT_KNOWLEDGE, "grapheval": GRAPHEVAL}
+    {
+        "distractors": DISTRACTORS,
+        "kglens": KGLENS,
+        "latent-knowledge": LATENT_KNOWLEDGE,
+        "latent-knowledge-eic": LATENT_KNOWLEDGE_EIC,
+        "grapheval": GRAPHEVAL,
+    }
 )
 
 
 def papers_with(command: str) -> list[str]:
     """Return the papers that have options for a command, such as ``probe distractors``."""
-    return [name for name in PAPERS if _find(name, command) is not None]
+    return [name for name in PRESETS if _find(name, command) is not None]
 
 
 def preset_of(paper: str, command: str) -> Preset:
     """Return a paper's options of a command; ``rounds run PROBE`` has those of all probes if it has none of its own."""
-    preset = _find(paper_named(paper).name, command)
+    if paper not in PRESETS:
+        raise UnknownNameError(f"There is no paper {paper!r}; {expected_one_of(paper, PRESETS)}.")
+    preset = _find(paper, command)
     if preset is None:
         known = ", ".join(PRESETS[paper])
         raise UnknownNameError(f"The paper {paper} has no options for `{command}`; it has some for {known}.")

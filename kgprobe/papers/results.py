@@ -526,6 +526,19 @@ def _proportion(stored: Stored, row: Mapping[str, Any], name: str) -> OwnNumber:
     return replace(number, source=f"{row['annotator']}, {stored.kept.name}")
 
 
+def _settled_probability(stored: Stored) -> Iterator[OwnNumber]:
+    """Yield the mean probability of the objects in the last quarter of unchanged sequences, in percent."""
+    rows = [row for row in _rows(stored, "data") if row["content"] == "right"]
+    last = max((row["position"] for row in rows), default=0)
+    settled = [row["probability"] for row in rows if row["position"] > last - last // 4]
+    if settled:
+        # The title of a study has its model.
+        _, model, *_ = str(stored.content["title"]).split(" · ")
+        column = "mean probability of right objects once stable"
+        value = round(100 * statistics.fmean(settled), 1)
+        yield OwnNumber(model, column, value, stored.source, len(settled), unit="example")
+
+
 def _mean_of_relations(stored: Stored) -> Iterator[OwnNumber]:
     facts = stored.content.get("facts")
     for model in stored.content.get("over_relations", {}).get("models", ()):
@@ -572,9 +585,16 @@ def _families(stored: Stored) -> Iterator[OwnNumber]:
                 yield OwnNumber(*place, round(value, 3), stored.source, stored.content.get("facts"))
 
 
-def _judged(stored: Stored) -> Iterator[OwnNumber]:
+def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
+    """Yield the numbers of right, wrong and unknown answers of labels, or the metrics of a judged graph."""
+    from kgprobe.judge.labels import read_labels
     from kgprobe.results.judged_graph import read_figures
 
+    if stored.kept.kind == "measurement":
+        counts = Counter(read_labels(stored.kept.folder).statements("unknown").correctness.tolist())
+        for number, column in enumerate(("right answers", "wrong answers", "don't know")):
+            yield OwnNumber(stored.model, column, counts[number], stored.source)
+        return
     judged = read_figures(stored.kept.folder)
     for figure in judged.figures(judged.graph.groups[0]) if judged.graph.groups else ():
         if figure.raw is not None:
@@ -601,9 +621,10 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("latent-knowledge", "table-7"): _mean_of_relations,
     ("latent-knowledge", "table-8"): _accuracy_of_relations,
     ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "figure-2"): _settled_probability,
     ("latent-knowledge", "figure-6"): _families,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
-    ("grapheval", "table-2"): _judged,
+    ("grapheval", "table-2"): _answers_and_rates,
 }
 
 

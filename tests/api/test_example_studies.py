@@ -191,6 +191,37 @@ def test_noise_is_told_by_the_difference_at_the_same_places(example_graph: Graph
         kgprobe.study_noisy_examples(example_graph, tiny, **options | {"replaced": 10})
 
 
+def test_noise_at_every_position_is_drawn_as_in_the_paper(example_graph: Graph, tiny: Model) -> None:
+    options = {"sequences": 2, "length": 8, "replaced": 2, "positions_per_point": 1, **AS_OF}
+    result = kgprobe.study_noisy_examples(example_graph, tiny, relations=["P36"], **options)
+    assert [plot.title for plot in result.plots] == [
+        "No replaced examples",
+        "Replaced examples spread: unknown",
+        "Replaced examples spread: incorrect",
+        "Replaced examples in a block: unknown",
+        "Replaced examples in a block: incorrect",
+    ]
+    for variant, plot in zip(["as it is", "spread", "spread", "block", "block"], result.plots, strict=True):
+        content = plot.title.rpartition(": ")[2] if variant != "as it is" else "right"
+        rows = [row for row in result.data if (row.arrangement, row.content) == (variant, content)]
+        replaced = {(row.sequence, row.position) for row in rows if row.replaced}
+        series: dict[str, dict[int, list[float]]] = {}
+        for row in rows:
+            name = "right after a replaced one" if (row.sequence, row.position - 1) in replaced else "right"
+            name = "replaced" if row.replaced else name
+            series.setdefault(name, {}).setdefault(row.position, []).append(row.probability)
+        *drawn, mean = plot.lines
+        assert {line.name: dict(zip(line.x, line.y, strict=True)) for line in drawn} == {
+            name: {place: pytest.approx(np.mean(values)) for place, values in by_place.items()}
+            for name, by_place in series.items()
+        }
+        right = np.mean([row.probability for row in rows if not row.replaced])
+        assert (mean.name, list(mean.y)) == (f"mean of the right ones: {right:.3f}", [pytest.approx(right)] * 2)
+    (own,) = kgprobe.paper("latent-knowledge", "figure-2").own
+    settled = [row.probability for row in result.data if row.content == "right" and row.position > 6]
+    assert (own.row, own.value) == (tiny.name, round(100 * float(np.mean(settled)), 1))
+
+
 def test_short_context_has_shorter_sequences_of_as_much_noise(example_graph: Graph) -> None:
     tokenizer = byte_level(bos=True)
     model = kgprobe.wrap_model(random_model("gpt2", len(tokenizer), n_positions=128), tokenizer, name="short")

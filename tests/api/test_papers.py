@@ -9,7 +9,7 @@ import pytest
 
 import kgprobe
 from kgprobe.base.errors import UnknownNameError
-from tests.judge.judged_files import judged, write_judged_graph
+from tests.judge.judged_files import judged, said, write_judged_graph, write_labels
 
 
 def write_json(folder: Path, name: str, content: dict[str, Any]) -> None:
@@ -242,6 +242,21 @@ def test_judged_graph_has_the_three_metrics(home: Path) -> None:
     table = kgprobe.paper("grapheval", "table-2")
     assert {own.column for own in table.own} == {"correct", "truthful", "informative"}
     assert [result.kind for result in table.results] == ["judged graph"]
+
+
+def test_labels_have_right_wrong_and_unknown_answers(home: Path) -> None:
+    # To two facts: true, and no majority; to their negatives: false, true, true, unknown.
+    folder = write_labels(home / "probes" / "labelled", [said("f0", 0, [1, 0]), said("f1", -1, [0, 2])])
+    (folder / "results.json").write_text(json.dumps({"model": "demo", "probe": "true-false", "headline": "…"}))
+    table = kgprobe.paper("grapheval", "table-2")
+    assert [(own.column, own.value) for own in table.own] == [
+        ("right answers", 2),
+        ("wrong answers", 2),
+        ("don't know", 2),
+    ]
+    shown = " ".join(note for each in table.tables() for note in each.notes)
+    assert "No to a negative is right" in shown
+    assert "a model that affirms all statements is correct there, and not in kgprobe" in shown
 
 
 def test_study_without_a_value_or_a_table_has_fewer_numbers(home: Path) -> None:

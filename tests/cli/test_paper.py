@@ -144,6 +144,24 @@ def test_paper_shows_a_table_with_its_commands(home: dict[str, str]) -> None:
     assert (refused.returncode, "has no command: definition" in refused.stderr) == (1, True)
 
 
+@pytest.mark.usefixtures("working_folder")
+def test_robustness_takes_configurations_of_calibration(home: dict[str, str], model: str) -> None:
+    common = ["--model", model, "--as-paper", "distractors", "--strategy", "random", "--json"]
+    few = ["--distractors", "5", "--beams", "2", "--beams", "3"]
+    calibrated = json.loads(succeed("study", "calibration", "human_scores.json", *common, *few, **home).stdout)
+    command = ["study", "robustness", "verbalization_errors.csv", *common]
+    done = succeed(*command, **home)
+    assert "As in the paper distractors: --calibration latest" in done.stderr
+    robust = json.loads(done.stdout)
+    best = [row for row in calibrated["configurations"] if row["measure"] == "rouge-l"]
+    assert robust["config"]["beams"] == sorted({row["beams"] for row in best})
+    assert robust["config"]["best"].keys() == {row["measure"] for row in calibrated["table"]}
+    assert (max(robust["config"]["counts"]), robust["config"]["karr"]) == (5, "authors")
+    assert {row["measure"] for row in robust["table"]} == robust["config"]["best"].keys()
+    refused = kgprobe(*command, "--beams", "1", **home)
+    assert (refused.returncode, "--beams is (1,), but the calibration needs" in refused.stderr) == (2, True)
+
+
 @pytest.mark.slow
 def test_replicate_repeats_a_table(home: dict[str, str]) -> None:
     done = succeed("paper", "grapheval", "table-1", "--replicate", "--json", **home)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+import kgprobe
 from kgprobe.base.errors import UnknownNameError
 from kgprobe.base.options import Option, options_of
 from kgprobe.datasets import DatasetOptions
@@ -15,13 +16,15 @@ from kgprobe.papers.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    RobustnessOptions,
     StrategiesOptions,
 )
 from kgprobe.papers.tables import PAPERS
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.examples import ExampleOptions
+from kgprobe.probes.examples.packing import FACTS
 from kgprobe.probes.register import PROBES
-from kgprobe.running.plan import RoundsOptions
+from kgprobe.running.plan import Asking, RoundsOptions
 from kgprobe.sampling.drawing import DrawOptions
 
 # The dataclasses of each command that is not a probe.
@@ -31,7 +34,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "study sentences": (DistractorOptions, DrawOptions),
     "study scaling": (DistractorOptions, DrawOptions),
     "study calibration": (MeasuresOptions,),
-    "study robustness": (MeasuresOptions,),
+    "study robustness": (RobustnessOptions, MeasuresOptions),
     "study sampling": (ReplayOptions,),
     "study examples": (ExampleCountsOptions,),
     "study prompting": (PromptingOptions,),
@@ -53,7 +56,7 @@ def options_for(command: str) -> dict[str, Option]:
     if classes is None:
         first, *_, probe = command.split()
         classes = (PROBES.get(probe).options, *((RoundsOptions,) if first == "rounds" else ()))
-    return {option.name: option for kind in classes for option in options_of(kind)}
+    return {option.name: option for kind in (*classes, Asking) for option in options_of(kind)}
 
 
 @pytest.mark.parametrize(("paper", "command"), [(paper, command) for paper in PRESETS for command in PRESETS[paper]])
@@ -69,13 +72,22 @@ def test_preset_has_allowed_values_of_existing_options(paper: str, command: str)
 
 
 def test_every_paper_has_presets() -> None:
-    assert set(PRESETS) == set(PAPERS)
+    assert set(PRESETS) == {*PAPERS, "latent-knowledge-eic"}
     assert papers_with("probe distractors") == ["distractors"]
     # Rounds are the same for each probe.
     assert papers_with("rounds run distractors") == ["kglens"]
     assert preset_of("kglens", "rounds run distractors").options["rounds"].value == 60
     assert preset_of("kglens", "rounds run questions").options["difficulty"].value == "hard"
     assert papers_with("probe choices") == []
+
+
+def test_preset_of_eic_packs_separate_tokens_with_commas() -> None:
+    packed = kgprobe.paper_options("latent-knowledge-eic", "dataset probe")
+    assert (packed["examples"], packed["packed"], packed["separate_tokens"]) == (50, True, True)
+    assert (packed["separator"], packed["between"]) == (" ", ",")
+    # The 400 facts of a relation fill sequences of ten.
+    assert packed["batch_size"] % FACTS == 400 % packed["batch_size"] == 0
+    assert papers_with("dataset probe") == ["latent-knowledge", "latent-knowledge-eic"]
 
 
 def test_preset_of_another_paper_is_refused_with_its_commands() -> None:

@@ -41,8 +41,6 @@ from kgprobe.stats.proportions import CONFIDENCE
 Floats = NDArray[np.float64]
 
 AS_IT_IS = "as it is"
-# Number of positions per point of the plots.
-_BIN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +85,23 @@ class NoisyExamplesStudy(Study):
 
     @property
     def plots(self) -> Sequence[Plot]:
-        """The probabilities by position, for each arrangement."""
-        frame = self.to_frame()
-        plots = []
+        """The probabilities by position: a plot for each arrangement, or for each variant at every position."""
+        frame, each = self.to_frame(), self.config["positions_per_point"]
+        unchanged = frame[frame["arrangement"] == AS_IT_IS]
+        plots = [_every_position("No replaced examples", unchanged)] if each == 1 else []
         for arrangement in ARRANGEMENTS:
-            lines = [_line("none replaced", frame[frame["arrangement"] == AS_IT_IS])]
+            title = f"Replaced examples {_WORDS[arrangement]}"
+            lines = [_line("none replaced", unchanged, each)]
             for content in CONTENTS:
                 noisy = frame[(frame["arrangement"] == arrangement) & (frame["content"] == content)]
-                lines.append(_line(f"right ones, {content} among them", noisy[~noisy["replaced"]]))
-                lines.append(_line(content, noisy[noisy["replaced"]], points=True))
-            title, x_title = f"Replaced examples {_WORDS[arrangement]}", f"position, {_BIN} together"
-            plots.append(Plot(title, x_title, "mean probability of the object", lines, y_range=None))
+                if each == 1:
+                    plots.append(_every_position(f"{title}: {content}", noisy))
+                    continue
+                lines.append(_line(f"right ones, {content} among them", noisy[~noisy["replaced"]], each))
+                lines.append(_line(content, noisy[noisy["replaced"]], each, points=True))
+            if each > 1:
+                x_title = f"position, {each} together"
+                plots.append(Plot(title, x_title, "mean probability of the object", lines, y_range=None))
         return plots
 
 
@@ -229,7 +233,18 @@ def _data(measured: Sequence[NoisyProbabilities]) -> list[ExampleProbability]:
     return rows
 
 
-def _line(name: str, rows: pd.DataFrame, points: bool = False) -> Line:
-    """Return mean probabilities by position, the positions in bins."""
-    means = rows["probability"].groupby((rows["position"] - 1) // _BIN).mean()
-    return Line(name, (means.index * _BIN + (_BIN + 1) / 2).tolist(), means.tolist(), points=points)
+def _line(name: str, rows: pd.DataFrame, each: int = 1, points: bool = False) -> Line:
+    """Return mean probabilities by position, so many positions in one point."""
+    means = rows["probability"].groupby((rows["position"] - 1) // each).mean()
+    return Line(name, (means.index * each + (each + 1) / 2).tolist(), means.tolist(), points=points)
+
+
+def _every_position(title: str, rows: pd.DataFrame) -> Plot:
+    """Return the probability at every position of one variant, and the mean of the right examples."""
+    replaced = rows["replaced"]
+    next_after = replaced.groupby(rows["sequence"]).shift(fill_value=False) & ~replaced
+    right = rows.loc[~replaced, "probability"]
+    mean = Line(f"mean of the right ones: {right.mean():.3f}", [1, int(rows["position"].max())], [right.mean()] * 2)
+    groups = {"right": ~replaced & ~next_after, "right after a replaced one": next_after, "replaced": replaced}
+    lines = [_line(name, rows[places], points=True) for name, places in groups.items() if places.any()]
+    return Plot(title, "position", "probability of the object", [*lines, mean])
