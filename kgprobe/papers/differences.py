@@ -51,21 +51,21 @@ def differences(
         content: the content of its file for programs.
     """
     steps = [shlex.split(step)[1:] for step in entry.full.split(" && ")]
-    found: dict[str, tuple[str, str | None]] = {}
+    differing: dict[str, tuple[str, str | None]] = {}
     for command, own, defaults in _used(kind, folder, content):
         words = command.split()
         if not words:
-            found["settings"] = "deleted or damaged", None
+            differing["settings"] = "deleted or damaged", None
             continue
         same = [step for step in steps if step[: len(words)] == words]
         asking = same or [step for step in steps if _asks(step) and _asks(words)]
         if asking and not same:
-            found["command"] = command, " ".join(asking[0][:2])
+            differing["command"] = command, " ".join(asking[0][:2])
         # Of several steps, such as one for each prompt, the nearest.
         each = [_differing(own, defaults, _expected(entry.paper, command, step)) for step in asking or [[]]]
         nearest = min(each, key=len)
-        found |= nearest
-    return found
+        differing |= nearest
+    return differing
 
 
 def _asks(words: Sequence[str]) -> bool:
@@ -88,12 +88,15 @@ def _expected(paper: str, command: str, step: Sequence[str]) -> dict[str, list[s
 
 def _differing(own: Texts, defaults: Texts, expected: Texts) -> dict[str, tuple[str, str | None]]:
     """Return the options whose values differ, with both values."""
-    found: dict[str, tuple[str, str | None]] = {}
+    differing: dict[str, tuple[str, str | None]] = {}
     for name in dict.fromkeys([*own, *expected]):
         values, papers = own.get(name), expected.get(name, defaults.get(name))
         if papers is not None and (values is None or set(values) != set(papers)):
-            found[f"--{name.replace('_', '-')}"] = "not stored" if values is None else _listed(values), _listed(papers)
-    return found
+            differing[f"--{name.replace('_', '-')}"] = (
+                "not stored" if values is None else _listed(values),
+                _listed(papers),
+            )
+    return differing
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -178,8 +181,8 @@ def _study_settings(config: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     settings = dict(config)
     if "measures" in config:
         # Of calibration and robustness: distractor measures are named after their strategies.
-        named = [str(measure).partition(":") for measure in config["measures"]]
-        settings["strategies"] = [strategy for _, _, strategy in named if strategy]
+        parts = [str(measure).partition(":") for measure in config["measures"]]
+        settings["strategies"] = [strategy for _, _, strategy in parts if strategy]
         settings["distractors"] = max(config["counts"])
         settings["calibration"] = "latest" if config.get("best") else None
     elif "counts" in config:
