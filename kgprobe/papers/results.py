@@ -378,10 +378,11 @@ def _rows(stored: Stored, name: str) -> Sequence[Mapping[str, Any]]:
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "table"):
         name = _MEASURES.get(row["measure"], row["measure"])
-        for column, ours in (("mean τ", "tau"), ("std τ", "deviation")):
-            # A measure with too few facts is not ranked.
-            if row[ours] is not None:
-                yield OwnNumber(name, column, round(row[ours], 3), stored.source)
+        # The paper's τ is that of each measure's own facts. A measure with too few shared facts is not ranked.
+        for shared, column, own in (("tau", "mean τ", "own_tau"), ("deviation", "std τ", "own_deviation")):
+            yield OwnNumber(name, column, round(row[own], 3), f"own facts, {stored.source}")
+            if row[shared] is not None:
+                yield OwnNumber(name, column, round(row[shared], 3), f"shared facts, {stored.source}")
 
 
 def _robustness(stored: Stored) -> Iterator[OwnNumber]:

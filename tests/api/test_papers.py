@@ -89,18 +89,22 @@ def test_figure_without_numbers_has_its_trend() -> None:
 
 def test_stored_study_is_next_to_the_published_numbers(home: Path) -> None:
     row = {"measure": "distractors:approximate-optimal", "tau": 0.12345, "deviation": 0.1}
-    write_study(home, "calibration", table=[row, {"measure": "mine", "tau": 0.5, "deviation": 0.0}])
+    row |= {"own_tau": 0.25, "own_deviation": 0.05}
+    write_study(home, "calibration", table=[row, row | {"measure": "mine", "tau": None, "deviation": None}])
     write_study(home, "robustness", table=[{"measure": "rouge-l", "options": "", "tau": 0.4321}])
     table = kgprobe.paper("distractors", "table-3")
     shown, results = table.tables()
     rows = {row[""]: row for row in shown.rows}
-    assert rows["distractors, approximate optimal"]["mean τ: calibration-0123abcd"] == 0.123
+    named = {"own facts": (0.25, 0.25), "shared facts": (0.123, None)}
+    for facts, (published, mine) in named.items():
+        column = f"mean τ: {facts}, calibration-0123abcd"
+        assert (rows["distractors, approximate optimal"][column], rows["mine"][column]) == (published, mine)
     assert rows["distractors, approximate optimal"]["mean τ (Kendall's τ)"] == "0.282"
     assert rows["mine"]["mean τ (Kendall's τ)"] is None
-    assert rows["probability"]["mean τ: calibration-0123abcd"] is None
+    assert rows["probability"]["mean τ: shared facts, calibration-0123abcd"] is None
     assert [row["name"] for row in results.rows] == ["calibration-0123abcd"]
     assert "calibration · demo: It agrees." in results.rows[0]["result"]
-    assert table.to_dict()["own"][0]["value"] == 0.123
+    assert [own["value"] for own in table.to_dict()["own"]][:4] == [0.25, 0.123, 0.05, 0.1]
     (own,) = kgprobe.paper("distractors", "table-4").own
     assert (own.row, own.column, own.value) == ("ROUGE-L", "robustness", 0.43)
 
@@ -203,8 +207,9 @@ def test_labels_have_right_wrong_and_unknown_answers(home: Path) -> None:
 
 
 def test_study_without_a_value_or_a_table_has_fewer_numbers(home: Path) -> None:
-    write_study(home, "calibration", table=[{"measure": "rouge-l", "tau": None, "deviation": None}])
-    assert kgprobe.paper("distractors", "table-3").own == []
+    row = {"measure": "rouge-l", "tau": None, "deviation": None, "own_tau": 0.5, "own_deviation": 0.1}
+    write_study(home, "calibration", table=[row])
+    assert [own.value for own in kgprobe.paper("distractors", "table-3").own] == [0.5, 0.1]
     for name, table in (("strategies", "figure-1"), ("robustness", "table-4"), ("verbalizations", "table-6")):
         write_json(home / "studies" / f"{name}-0123abcd", "study.json", {"name": name, "title": name, "verdict": ""})
         assert kgprobe.paper("distractors", table).own == []
