@@ -301,6 +301,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.representatives(4)
 def test_what_is_gathered_is_what_plain_walks_reach(
     case: str, world: list[Json], through: Proxy, tmp_path: Path
 ) -> None:
@@ -520,6 +521,7 @@ def plainly_not_loaded(world: list[Json], reached: set[str], truthy: bool, liter
 
 @pytest.mark.parametrize("literals", [True, False])
 @pytest.mark.parametrize("case", ["one step", "from what is odd", "ranks", "from where nothing leads"])
+@pytest.mark.representatives(2)
 def test_statements_not_loaded_are_counted(
     case: str, literals: bool, world: list[Json], through: Proxy, tmp_path: Path
 ) -> None:
