@@ -80,4 +80,4 @@ def _as_typed(flag: str, value: Any) -> str:
     if value is True:
         return flag
     values = value if isinstance(value, tuple) else (value,)
-    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in values)
+    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in values) or f"no {flag}"

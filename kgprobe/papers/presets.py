@@ -165,7 +165,15 @@ LATENT_KNOWLEDGE: Presets = MappingProxyType(
             limit=(900, "3"),
             choices=(100, "4"),
         ),
-        "study prompting": _preset(examples=(50, "C.1"), choices=(100, "4")),
+        # A space alone; sentences replace it.
+        "study prompting": _preset(
+            examples=(50, "C.1"),
+            separators=((), "2.2"),
+            clozes=(("hand", "mined"), "4.1"),
+            sentences=(3, "4.1"),
+            ways=(("packed", "in-sentences", "sentences"), "4.1"),
+            separate_tokens=(True, "C.2"),
+        ),
         "study noisy-examples": _preset(
             sequences=(1, "3"), length=(200, "3"), replaced=(40, "3"), positions_per_point=(1, "figure 2")
         ),
