@@ -12,8 +12,8 @@ from kgprobe.base.options import option
 from kgprobe.models.on_ray import RayOptions
 from kgprobe.sampling.statement_negatives import REPLACED
 
-# Kinds of classifiers, or the one with the lower log loss in cross-validation.
-CLASSIFIERS = ("best", "linear", "network")
+# Kinds of classifiers, or the linear probe or network with the lower log loss in cross-validation.
+CLASSIFIERS = ("best", "linear", "network", "published")
 # Treatment of statements without a label.
 UNLABELLED = ("skip", "unknown")
 
@@ -22,12 +22,15 @@ UNLABELLED = ("skip", "unknown")
 class JudgeOptions:
     """Options of training a judge; the network's defaults are the paper's (section 4).
 
-    The paper gives no width; 256 is that of the first hidden layer of the published code, which has three (256, 128 and
-    64 units) without a layer norm.
+    The paper gives no width; 256 is our choice. The published code has another network, the classifier ``published``.
     """
 
     classifier: str = option(
-        "best", "Classifier: a linear probe, the paper's network, or the better one.", choices=CLASSIFIERS, common=True
+        "best",
+        "Classifier: a linear probe, the paper's network, or the better one; or the network of the published code,"
+        " which knows the truth of statements.",
+        choices=CLASSIFIERS,
+        common=True,
     )
     unlabelled: str = option(
         "skip",

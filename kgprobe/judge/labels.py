@@ -21,7 +21,7 @@ from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.judge import JudgeOptions
 from kgprobe.probes.outcome import Outcome
-from kgprobe.probes.statements.metrics import NONE, UNKNOWN
+from kgprobe.probes.statements.metrics import NONE, UNKNOWN, correctness_of
 from kgprobe.probes.true_false.evidence import AnsweredNegative, TrueFalseEvidence
 
 Bools = NDArray[np.bool_]
@@ -77,6 +77,7 @@ class LabelledStatements:
         answers: the model's answers as places in ``JUDGEMENTS``, shape (statements,).
         facts: id of the fact that each statement expresses, or was made from.
         heads, relations, tails: ids of each statement's parts.
+        truths: True for a fact's statement, False for a negative's, shape (statements,).
         unlabelled: number of further statements without a label, because their answers disagree or are unreadable.
     """
 
@@ -86,13 +87,20 @@ class LabelledStatements:
     heads: Sequence[str]
     relations: Sequence[str]
     tails: Sequence[str]
+    truths: Bools
     unlabelled: int
+
+    @property
+    def correctness(self) -> Integers:
+        """Correctness of the answers, as places in ``CORRECTNESS``, shape (statements,)."""
+        return correctness_of(self.answers, self.truths)
 
     def part(self, places: Integers) -> "LabelledStatements":
         """Return some of the statements, in this order."""
         texts, facts, relations = pick(self.texts, places), pick(self.facts, places), pick(self.relations, places)
         heads, tails = pick(self.heads, places), pick(self.tails, places)
-        return LabelledStatements(texts, self.answers[places], facts, heads, relations, tails, self.unlabelled)
+        ends = (heads, relations, tails)
+        return LabelledStatements(texts, self.answers[places], facts, *ends, self.truths[places], self.unlabelled)
 
     def divide(self, test_size: float, seed: int) -> "tuple[LabelledStatements, LabelledStatements]":
         """Return the training set and the test set; see :func:`set_aside`."""
@@ -112,7 +120,7 @@ def labelled_statements(outcomes: Iterable[Outcome], unlabelled: str = "skip") -
         unlabelled: treatment of statements whose answers disagree or are unreadable: ``skip`` counts them and leaves
             them out, ``unknown`` labels them as unknown.
     """
-    rows: list[tuple[str, int, str, str, str, str]] = []
+    rows: list[tuple[str, int, str, str, str, str, bool]] = []
     left_out = 0
     for outcome in outcomes:
         evidence = outcome.evidence
@@ -128,9 +136,10 @@ def labelled_statements(outcomes: Iterable[Outcome], unlabelled: str = "skip") -
             ends = (outcome.fact.subject, outcome.relation, evidence.object)
             if isinstance(statement, AnsweredNegative):
                 ends = (statement.subject, statement.relation, statement.object)
-            rows.append((statement.text, judgement, outcome.fact.fact, *ends))
-    texts, answers, facts, heads, relations, tails = zip(*rows, strict=True) if rows else ((),) * 6
-    return LabelledStatements(texts, np.array(answers, dtype=np.int64), facts, heads, relations, tails, left_out)
+            rows.append((statement.text, judgement, outcome.fact.fact, *ends, statement is evidence.fact))
+    texts, answers, facts, heads, relations, tails, truths = zip(*rows, strict=True) if rows else ((),) * 7
+    judgements, true = np.array(answers, dtype=np.int64), np.array(truths, dtype=bool)
+    return LabelledStatements(texts, judgements, facts, heads, relations, tails, true, left_out)
 
 
 def set_aside(facts: Sequence[str], share: float, seed: int) -> Bools:

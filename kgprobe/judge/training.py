@@ -8,7 +8,7 @@ statements (:mod:`.labels`).
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,17 @@ from kgprobe.answers.settings import versions
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.judge import JudgeOptions
-from kgprobe.judge.classifiers import Classifier, Doubles, Floats, Integers, fit_linear_probe, fit_network
+from kgprobe.judge.classifiers import (
+    Bools,
+    Classifier,
+    Doubles,
+    Floats,
+    Integers,
+    PublishedNetwork,
+    fit_linear_probe,
+    fit_network,
+    fit_published_network,
+)
 from kgprobe.judge.files import Judge
 from kgprobe.judge.labels import LabelledStatements, Splits, TrainingLabels, pick
 from kgprobe.judge.prompt_encoder import check_peft, learn_virtual_prompt, virtual_word_probabilities
@@ -33,6 +43,9 @@ _STRENGTHS = (1e-4, 1e-3, 1e-2)
 _FOLDS = 3
 # Minimum statements of each of two answers.
 _FEWEST = 10
+
+# Trains on states, answers and truths of statements.
+_Fit: TypeAlias = Callable[[Floats, Integers, Bools], Classifier]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +88,8 @@ class Trained:
     """A trained classifier, and the results of its selection.
 
     Attributes:
-        kinds: results of the linear probe and the network at that layer; unless one is required, the chosen one has the
-            lower log loss in cross-validation.
+        kinds: results of the linear probe and the network at that layer, and of the published network if it is
+            required; unless one is required, the chosen one has the lower log loss in cross-validation.
     """
 
     layer: int
@@ -123,7 +136,15 @@ def learn_judge(
     states, kept = _read_states(scorer, prompt, learned, layers, on_progress, virtual)
     learned, splits = learned.part(kept), splits.kept(kept)
     trained = choose_classifier(
-        states, learned.answers, learned.heads, splits, layers, options, seed=seed, on_progress=on_progress
+        states,
+        learned.answers,
+        learned.heads,
+        splits,
+        layers,
+        options,
+        truths=learned.truths,
+        seed=seed,
+        on_progress=on_progress,
     )
     by_words = word_probabilities(scorer, prompt, learned.texts, words)
     baseline = _by_split(learned.answers, splits, by_words)
@@ -156,7 +177,7 @@ def learn_judge(
 def _by_split(answers: Integers, splits: Splits, probabilities: Doubles) -> SplitQualities:
     """Return the quality of probabilities that are not learned from the training statements' hidden states."""
     train_quality = quality_of(answers[splits.train], probabilities[splits.train])
-    return SplitQualities(folds=train_quality, **_held_out(answers, splits, probabilities.__getitem__))
+    return SplitQualities(folds=train_quality, **_on_held_out(answers, splits, probabilities.__getitem__))
 
 
 def evaluate_on(
@@ -165,7 +186,7 @@ def evaluate_on(
     """Return the quality on statements, and on those without entities of the training set, or None without these."""
     states, kept = _read_states(scorer, judge.prompt, statements, [judge.layer], no_progress, judge.virtual)
     statements = statements.part(kept)
-    predicted = judge.classifier.probabilities(states[:, 0])
+    predicted = judge.classifier.probabilities(states[:, 0], statements.truths)
     by_words = word_probabilities(scorer, judge.prompt, statements.texts, words)
     learned = set(judge.training["entities"])
     ends = zip(statements.heads, statements.tails, strict=True)
@@ -207,6 +228,7 @@ def choose_classifier(
     layers: Sequence[int],
     options: JudgeOptions,
     *,
+    truths: Bools,
     seed: int,
     on_progress: OnProgress = no_progress,
 ) -> Trained:
@@ -218,63 +240,75 @@ def choose_classifier(
         states: shape (statements, layers, size).
         answers: the model's own, numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape (statements,).
         subjects: subjects of the statements; each subject is in one fold.
+        truths: True for facts, False for negatives, shape (statements,); for the published network.
     """
     train = splits.train
     folds = choose_folds(answers, subjects, train, seed)
-    steps = len(layers) + 2
+    networks: dict[str, _Fit] = {"network": lambda states, answers, _: fit_network(states, answers, options, seed=seed)}
+    if options.classifier == PublishedNetwork.kind:
+        networks[PublishedNetwork.kind] = partial(fit_published_network, options=options, seed=seed)
+    steps = len(layers) + len(networks) + 1
     judged = []
     for number, layer in enumerate(layers):
-        judged.append(_evaluate_layer(layer, states[:, number], answers, splits, folds))
+        judged.append(_evaluate_layer(layer, states[:, number], answers, truths, splits, folds))
         on_progress(StepProgress("Training judges", number + 1, steps, "steps"))
     best = min(range(len(judged)), key=lambda number: judged[number].folds.log_loss)
     chosen, at_layer = judged[best], np.ascontiguousarray(states[:, best])
-    fits: dict[str, Callable[[Floats, Integers], Classifier]] = {
-        "linear": partial(fit_linear_probe, strength=chosen.strength),
-        "network": partial(fit_network, options=options, seed=seed),
-    }
-    folds_quality = quality_of(answers[train], _out_of_fold(fits["network"], at_layer, answers, train, folds))
-    on_progress(StepProgress("Training judges", steps - 1, steps, "steps"))
-    whole = fits["network"](at_layer[train], answers[train])
-    of_network = _held_out(answers, splits, lambda places: whole.probabilities(at_layer[places]))
     of_linear = {"other_entities": chosen.other_entities, "other_relations": chosen.other_relations}
-    kinds = (
-        KindJudged(kind="linear", folds=chosen.folds, **of_linear),
-        KindJudged(kind="network", folds=folds_quality, **of_network),
-    )
+    kinds = [KindJudged(kind="linear", folds=chosen.folds, **of_linear)]
+    for kind, fit in networks.items():
+        folds_quality = quality_of(answers[train], _out_of_fold(fit, at_layer, answers, truths, train, folds))
+        on_progress(StepProgress("Training judges", len(layers) + len(kinds), steps, "steps"))
+        kinds.append(KindJudged(kind=kind, folds=folds_quality, **_held_out(fit, at_layer, answers, truths, splits)))
     chosen_kind = options.classifier
     if chosen_kind == "best":
         chosen_kind = min(kinds, key=lambda kind: kind.folds.log_loss).kind
-    classifier = fits[chosen_kind](at_layer, answers)
+    fits = {"linear": _linear_fit(chosen.strength), **networks}
+    classifier = fits[chosen_kind](at_layer, answers, truths)
     on_progress(StepProgress("Training judges", steps, steps, "steps"))
-    return Trained(chosen.layer, classifier, tuple(judged), kinds)
+    return Trained(chosen.layer, classifier, tuple(judged), tuple(kinds))
 
 
-def _evaluate_layer(layer: int, states: Floats, answers: Integers, splits: Splits, folds: Integers) -> LayerJudged:
+def _linear_fit(strength: float) -> _Fit:
+    return lambda states, answers, _: fit_linear_probe(states, answers, strength=strength)
+
+
+def _evaluate_layer(
+    layer: int, states: Floats, answers: Integers, truths: Bools, splits: Splits, folds: Integers
+) -> LayerJudged:
     train = splits.train
     qualities = {}
     for strength in _STRENGTHS:
-        fit = partial(fit_linear_probe, strength=strength)
-        qualities[strength] = quality_of(answers[train], _out_of_fold(fit, states, answers, train, folds))
+        probabilities = _out_of_fold(_linear_fit(strength), states, answers, truths, train, folds)
+        qualities[strength] = quality_of(answers[train], probabilities)
     best = min(qualities, key=lambda strength: qualities[strength].log_loss)
-    whole = fit_linear_probe(states[train], answers[train], strength=best)
-    held_out = _held_out(answers, splits, lambda places: whole.probabilities(states[places]))
+    held_out = _held_out(_linear_fit(best), states, answers, truths, splits)
     return LayerJudged(layer=layer, strength=best, folds=qualities[best], **held_out)
 
 
-def _held_out(answers: Integers, splits: Splits, probabilities: Callable[[Integers], Doubles]) -> Mapping[str, Quality]:
+def _held_out(fit: _Fit, states: Floats, answers: Integers, truths: Bools, splits: Splits) -> Mapping[str, Quality]:
+    """Return the quality on held-out statements after training on the training statements, by split."""
+    whole = fit(states[splits.train], answers[splits.train], truths[splits.train])
+    return _on_held_out(answers, splits, lambda places: whole.probabilities(states[places], truths[places]))
+
+
+def _on_held_out(
+    answers: Integers, splits: Splits, probabilities: Callable[[Integers], Doubles]
+) -> Mapping[str, Quality]:
     """Return the quality of probabilities on held-out statements, by split, without empty splits."""
     places = {"other_entities": splits.other_entities, "other_relations": splits.other_relations}
     return {name: quality_of(answers[part], probabilities(part)) for name, part in places.items() if len(part)}
 
 
 def _out_of_fold(
-    fit: Callable[[Floats, Integers], Classifier], states: Floats, answers: Integers, train: Integers, folds: Integers
+    fit: _Fit, states: Floats, answers: Integers, truths: Bools, train: Integers, folds: Integers
 ) -> Doubles:
     """Return cross-validated probabilities of the training statements."""
     probabilities = np.empty((len(train), len(JUDGEMENTS)))
     for fold in range(_FOLDS):
         inside, outside = train[folds == fold], train[folds != fold]
-        probabilities[folds == fold] = fit(states[outside], answers[outside]).probabilities(states[inside])
+        classifier = fit(states[outside], answers[outside], truths[outside])
+        probabilities[folds == fold] = classifier.probabilities(states[inside], truths[inside])
     return probabilities
 
 

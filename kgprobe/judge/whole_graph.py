@@ -198,7 +198,10 @@ class GraphJudge:
             chosen = list(map(statements.__getitem__, part))
             read = read_statements(self._states, judge.prompt, chosen, progress, judge.virtual)
             kept = np.setdiff1d(np.arange(len(part)), list(read.reasons))
-            probabilities[np.array(part)[kept]] = judge.classifier.probabilities(read.values[kept, 0])
+            places = np.array(part)[kept]
+            # Each fact's own statement comes before those of its negatives.
+            truths = places % (self._settings.negatives + 1) == 0
+            probabilities[places] = judge.classifier.probabilities(read.values[kept, 0], truths)
             reasons.update((part[number], reason) for number, reason in read.reasons.items())
         return probabilities, reasons
 
@@ -374,6 +377,7 @@ def prepare_judging(
             "aside": judge.training["options"]["test_size"],
             "seed": judge.training["seed"],
             "labels": judge.training["labels"],
+            "options": judge.training["options"],
         },
         "reader": scorer.describe(),
         "prompt": asdict(judge.prompt),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from kgprobe.base.intervals import Share
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import INTERNAL, Heading, ResultRow
+from kgprobe.judge.classifiers import PublishedNetwork
 from kgprobe.judge.files import FILE, Judge
 from kgprobe.judge.labels import LabelledStatements
 from kgprobe.judge.quality import Quality, QualityComparison, rounded
@@ -195,8 +196,13 @@ class JudgeQuality(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings of a useless judge: one answer to everything, or no gain over the words' probabilities."""
+        """Warnings: one answer to everything, no gain over the words' probabilities, or an unfair advantage."""
         warnings = _one_answer(self.quality)
+        if self.kind == PublishedNetwork.kind:
+            warnings.append(
+                "The published network knows the truth of each statement, and other judges do not: compare it with"
+                " --classifier network."
+            )
         gain = self.leading.gain
         if gain is not None and (gain.low is None or gain.low <= 0):
             shown = "no better" if gain.value <= 0 else "not shown to be better"

@@ -1,6 +1,7 @@
 """A judge goes through a whole graph: every statement as it would be judged by itself, once, whatever happens."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from kgprobe.answers.callbacks import Callbacks, Stop
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.judge.classifiers import PublishedNetwork
 from kgprobe.judge.files import Judge, load_judge
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.models.model import Models
@@ -123,6 +125,24 @@ def test_every_fact_is_judged_as_it_would_be_by_itself(graph: Graph, judge: Judg
     assert_as_exact(np.array(found), plain, exact)
     assert judged > 80
     assert len({row["judgement"] for row in rows.values()}) == 4
+
+
+def test_judge_graph_published_network_knows_truths(graph: Graph, judge: Judge) -> None:
+    size = judge.classifier.size
+    zeros = {name: np.zeros(shape, np.float32) for name, shape in _published_shapes(size).items()}
+    always_right = PublishedNetwork(**zeros | {"decoder_bias": np.array([9, 0, 0], np.float32)})
+    done = kgprobe.judge_graph(graph, replace(judge, classifier=always_right), negatives=2)
+    table = rows_of(done.folder).to_pandas()
+    measured = table[table.correct.notna()]
+    assert len(measured) > 80
+    assert (measured.judgement == 0).all()
+    assert {negative["judgement"] for negatives in measured.negatives for negative in negatives} <= {1, -1}
+    assert (measured.correct == 1).all()
+
+
+def _published_shapes(size: int) -> dict[str, tuple[int, ...]]:
+    own = dict.fromkeys(("dense_bias", "norm_weight", "norm_bias"), (size,))
+    return {**own, "dense_weight": (size, size), "decoders": (2, size, 3), "decoder_bias": (3,)}
 
 
 def test_judge_graph_figures_are_stored_in_the_graph(graph: Graph, judge: Judge) -> None:

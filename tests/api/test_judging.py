@@ -142,6 +142,20 @@ def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Mod
     assert {row["layer"] for row in result.rows()} == {1}
 
 
+def test_published_network_is_told_the_truth_of_statements(labels: Measurement, tiny: Model) -> None:
+    result = trained(labels, tiny, layers=(1,), classifier="published")
+    assert [row.judge for row in result.kinds][:: len(result.kinds) // 3] == ["linear", "network", "published"]
+    statements = labelled_statements(labels.outcomes)
+    facts = {outcome.evidence.fact.text for outcome in labels.outcomes}
+    assert statements.truths.tolist() == [text in facts for text in statements.texts]
+    right = [(answer == 0) == true for answer, true in zip(statements.answers, statements.truths, strict=True)]
+    unknown = statements.answers == 2
+    assert statements.correctness.tolist() == np.where(unknown, 2, np.where(right, 0, 1)).tolist()
+    assert result.aside is not None
+    assert "knows the truth of each statement" in result.aside.warnings[-1] + result.aside.warnings[0]
+    assert kgprobe.evaluate_judge(result.folder, labels, model=tiny).every == result.aside.every
+
+
 @pytest.mark.slow
 def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
     plain = trained(labels, tiny)

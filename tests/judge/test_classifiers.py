@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kgprobe.judge import JudgeOptions
-from kgprobe.judge.classifiers import KINDS, Network, fit_linear_probe, fit_network
+from kgprobe.judge.classifiers import KINDS, Network, fit_linear_probe, fit_network, fit_published_network
 
 
 def blobs(answers: list[int], count: int = 240, size: int = 12, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -42,6 +42,41 @@ def test_network_is_torchs():
             parameter.copy_(torch.from_numpy(value))
         wanted = net(torch.from_numpy(states)).numpy()
     np.testing.assert_allclose(ours.probabilities(states), wanted, atol=1e-5)
+
+
+def test_published_network_is_torchs() -> None:
+    states, given = blobs([0, 1, 2])
+    truths = np.arange(len(given)) % 3 > 0
+    ours = fit_published_network(states, given, truths, JudgeOptions(epochs=3), seed=3)
+    told = ours.probabilities(states, truths)
+    dense, norm = torch.nn.Linear(12, 12), torch.nn.LayerNorm(12)
+    with torch.no_grad():
+        dense.load_state_dict(
+            {"bias": torch.from_numpy(ours.dense_bias), "weight": torch.from_numpy(ours.dense_weight)}
+        )
+        norm.load_state_dict({"bias": torch.from_numpy(ours.norm_bias), "weight": torch.from_numpy(ours.norm_weight)})
+        hidden = norm(torch.nn.functional.gelu(dense(torch.from_numpy(states)))).numpy()
+    for place, is_true in enumerate(truths.tolist()):
+        logits = hidden[place] @ ours.decoders[int(is_true)] + ours.decoder_bias
+        right, wrong, unknown = torch.softmax(torch.from_numpy(logits), 0).tolist()
+        wanted = [right, wrong, unknown] if is_true else [wrong, right, unknown]
+        np.testing.assert_allclose(told[place], wanted, atol=1e-5)
+
+
+def test_published_network_learns_correctness_by_truth() -> None:
+    random = np.random.default_rng(0)
+    states, truths = random.normal(size=(300, 6)).astype(np.float32), random.integers(0, 2, 300) == 0
+    # Right about the facts of one half of the states, and about the negatives of the other half.
+    right = (states[:, 0] > 0) == truths
+    given = np.where(right == truths, 0, 1)
+    ours = fit_published_network(
+        states[:200], given[:200], truths[:200], JudgeOptions(epochs=40, learning_rate=3e-3), seed=0
+    )
+    told = ours.probabilities(states[200:], truths[200:])
+    assert (told.argmax(axis=1) == given[200:]).mean() > 0.9
+    assert (told[:, 2] == 0).all()
+    with pytest.raises(ValueError, match="needs the truth"):
+        ours.probabilities(states)
 
 
 @pytest.mark.parametrize("answers", [[0, 1, 2], [0, 2]])

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.judge import JudgeOptions
-from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network
+from kgprobe.judge.classifiers import KINDS, fit_linear_probe, fit_network, fit_published_network
 from kgprobe.judge.files import FILE, Judge, check_judge, load_judge, save_judge
 from kgprobe.judge.prompts import StatePrompt
 from tests.models.tiny import tiny_scorer
@@ -21,11 +21,12 @@ READER = {"name": "hf:tiny", "weights": "abc", "dtype": "float32"}
 def judge(kind: str = "linear", size: int = 6) -> Judge:
     random = np.random.default_rng(0)
     states, answers = random.normal(size=(40, size)).astype(np.float32), random.integers(0, 2, 40)
-    classifier = (
-        fit_linear_probe(states, answers, strength=0.1)
-        if kind == "linear"
-        else fit_network(states, answers, JudgeOptions(units=4, epochs=1), seed=0)
-    )
+    few_steps = JudgeOptions(units=4, epochs=1)
+    classifier = {
+        "linear": lambda: fit_linear_probe(states, answers, strength=0.1),
+        "network": lambda: fit_network(states, answers, few_steps, seed=0),
+        "published": lambda: fit_published_network(states, answers, answers == 0, few_steps, seed=0),
+    }[kind]()
     labels = {"described": {"model": "hf:large"}, "seed": 3}
     return Judge(classifier, 7, StatePrompt("Is it? ", "\nAnswer:", chat=True), READER, labels, {"accuracy": 0.5})
 
@@ -40,7 +41,9 @@ def test_there_and_back(kind, tmp_path):
         assert (after.labels, after.training, after.answers_of) == (before.labels, before.training, "hf:large")
         assert after.digest() == before.digest()
         states = np.random.default_rng(1).normal(size=(9, 6)).astype(np.float32)
-        np.testing.assert_array_equal(after.classifier.probabilities(states), before.classifier.probabilities(states))
+        truths = np.arange(9) % 2 == 0
+        told = after.classifier.probabilities(states, truths)
+        np.testing.assert_array_equal(told, before.classifier.probabilities(states, truths))
 
 
 def test_virtual_tokens_are_kept(tmp_path):

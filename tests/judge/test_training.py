@@ -31,7 +31,8 @@ def with_signal(answers: np.ndarray, strengths: tuple[float, ...], seed: int = 0
 
 def trained(states, answers, heads, relations, tails, **others):
     splits = split_statements(heads, relations, tails, share=0.25, seed=0)
-    return choose_classifier(states, answers, heads, splits, LAYERS, FEW_STEPS, seed=0, **others), splits
+    truths = np.arange(len(answers)) % 2 == 0
+    return choose_classifier(states, answers, heads, splits, LAYERS, FEW_STEPS, truths=truths, seed=0, **others), splits
 
 
 def test_layer_that_says_most_is_chosen():
@@ -56,16 +57,29 @@ def test_layer_that_says_most_is_chosen():
     assert steps == [(number + 1, 5) for number in range(5)]
 
 
-@pytest.mark.parametrize("kind", ["linear", "network"])
+@pytest.mark.parametrize("kind", ["linear", "network", "published"])
 def test_required_classifier_is_kept_though_it_is_worse(kind: str) -> None:
     heads, relations, tails = statements(420)
     answers = np.random.default_rng(1).integers(0, 3, 420)
-    options = replace(FEW_STEPS, classifier=kind, epochs=1 if kind == "network" else 15)
+    options = replace(FEW_STEPS, classifier=kind, epochs=15 if kind == "linear" else 1)
     splits = split_statements(heads, relations, tails, share=0.25, seed=0)
     states = with_signal(answers, (0.1, 1.2, 0.3))
-    judge = choose_classifier(states, answers, heads, splits, LAYERS, options, seed=0)
+    steps: list[tuple[int, int]] = []
+    judge = choose_classifier(
+        states,
+        answers,
+        heads,
+        splits,
+        LAYERS,
+        options,
+        truths=answers == 0,
+        seed=0,
+        on_progress=lambda now: steps.append((now.done, now.total)),
+    )
     assert judge.classifier.kind == kind
-    assert {one.kind for one in judge.kinds} == {"linear", "network"}
+    assert {one.kind for one in judge.kinds} == {"linear", "network", kind}
+    last = len(LAYERS) + len(judge.kinds)
+    assert steps == [(number + 1, last) for number in range(last)]
 
 
 def test_network_is_taken_where_no_line_parts_the_answers():
@@ -117,7 +131,7 @@ def test_judge_answers_about_one_subject_are_refused():
         (["s0"] * 45 + ["s1"] * 45, "have 2 subjects"),
     ):
         with pytest.raises(KgprobeError, match=said):
-            choose_classifier(states, answers, subjects, everything, LAYERS, FEW_STEPS, seed=0)
+            choose_classifier(states, answers, subjects, everything, LAYERS, FEW_STEPS, truths=answers == 0, seed=0)
 
 
 def test_same_seed_gives_the_same_judge():

@@ -9,6 +9,7 @@ from kgprobe.base.errors import UnknownNameError
 from kgprobe.base.options import Option, options_of
 from kgprobe.datasets import DatasetOptions
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
+from kgprobe.loaders.sparql import SparqlOptions
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.studies.options import (
@@ -16,6 +17,7 @@ from kgprobe.papers.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    RobustnessOptions,
     StrategiesOptions,
 )
 from kgprobe.papers.tables import PAPERS
@@ -33,12 +35,13 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "study sentences": (DistractorOptions, DrawOptions),
     "study scaling": (DistractorOptions, DrawOptions),
     "study calibration": (MeasuresOptions,),
-    "study robustness": (MeasuresOptions,),
+    "study robustness": (RobustnessOptions, MeasuresOptions),
     "study sampling": (ReplayOptions,),
     "study examples": (ExampleCountsOptions,),
     "study prompting": (PromptingOptions,),
     "study noisy-examples": (NoisyExamplesOptions,),
     "rounds run": (RoundsOptions,),
+    "load sparql": (SparqlOptions,),
     "dataset build": (DatasetOptions,),
     "dataset probe": (ExampleOptions,),
     "dataset export": (ExampleOptions,),

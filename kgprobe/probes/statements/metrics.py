@@ -16,11 +16,27 @@ from kgprobe.probes.outcome import Verdict
 
 Floats = NDArray[np.float64]
 Judgements = NDArray[np.int8]
+Integers = NDArray[np.int64]
 
 # The judgements of a statement, by position; ``NONE`` is a missing judgement.
 JUDGEMENTS = ("true", "false", "unknown")
 TRUE, FALSE, UNKNOWN = 0, 1, 2
 NONE = -1
+# The classes of a judgement by its correctness, by position; the classes of the paper's judge.
+CORRECTNESS = ("right", "wrong", "unknown")
+
+
+def correctness_of(judgements: Integers, truths: NDArray[np.bool_]) -> Integers:
+    """Return positions in ``CORRECTNESS`` of judgements of statements; applied again, it returns the judgements.
+
+    >>> correctness_of(np.array([TRUE, TRUE, UNKNOWN]), np.array([True, False, False])).tolist()
+    [0, 1, 2]
+
+    Args:
+        judgements: positions in ``JUDGEMENTS``, shape (statements,).
+        truths: True for a fact's statement, False for a negative's, shape (statements,).
+    """
+    return np.where(truths | (judgements == UNKNOWN), judgements, TRUE + FALSE - judgements)
 
 
 @dataclass(frozen=True, slots=True)
