@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # No test depends on how fast the machine is.
-settings.register_profile("kgprobe", deadline=None)
+settings.register_profile("kgprobe", deadline=None, max_examples=40)
 settings.load_profile("kgprobe")
 
 # A process in the background may ignore Ctrl-C, and its child processes would inherit that.
@@ -68,8 +69,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("endpoint", ["arcadedb", pytest.param("neo4j", marks=marks)], indirect=True, scope="session")
 
 
+def _mark_all_but_representatives(items: list[pytest.Item]) -> None:
+    """Mark cases as slow beyond the number that their test names, in an order that does not follow the parameters."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
+        mark = item.get_closest_marker("representatives")
+        if mark is None or any(item.get_closest_marker(name) for name in ("slow", "engines")):
+            continue
+        # Each engine has its own representatives.
+        test, _, case = item.nodeid.partition("[")
+        kind = (test, "neo4j" in case)
+        counts[kind] += 1
+        if counts[kind] > mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+
+
+# Before pytest itself selects by marks.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Allow more time to slow tests; keep a tenth with ``--tenth-of``."""
+    _mark_all_but_representatives(items)
     for item in items:
         if item.get_closest_marker("slow") is not None:
             item.add_marker(pytest.mark.timeout(1800))

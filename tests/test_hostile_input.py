@@ -279,6 +279,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("reader", READERS)
 @given(content=contents())
 @QUICK
+@pytest.mark.representatives(4)
 def test_reader_gives_records_and_reasons_whatever_it_reads(tmp_path: Path, reader: str, content: bytes) -> None:
     path = tmp_path / "input"
     path.write_bytes(content)
@@ -301,6 +302,7 @@ JSON_VALUES = st.recursive(
 @pytest.mark.parametrize(("reader", "line"), JSON_LINES, ids=[reader for reader, _ in JSON_LINES])
 @given(value=JSON_VALUES, path=st.lists(st.integers(0, 9), min_size=1, max_size=9))
 @QUICK
+@pytest.mark.representatives(3)
 def test_reader_gets_over_any_json_in_any_place(
     tmp_path: Path, reader: str, line: str, value: Any, path: list[int]
 ) -> None:
@@ -318,6 +320,7 @@ def test_reader_gets_over_any_json_in_any_place(
 
 
 @pytest.mark.parametrize("reader", slow_except(READERS, READERS.keys() - {"dbpedia"}))
+@pytest.mark.representatives(3)
 def test_reader_gets_over_each_nasty_line(tmp_path: Path, reader: str) -> None:
     path = tmp_path / "input"
     own = itertools.product(OWN_LINES[reader], NASTY)

@@ -1,5 +1,6 @@
 """``kgprobe.paper`` and ``paper_options``: the four papers, their published numbers and their options."""
 
+from pathlib import Path
 from typing import Any, overload
 
 from kgprobe.base.options import options_of
@@ -13,11 +14,15 @@ def paper() -> PaperList: ...
 
 
 @overload
-def paper(name: str, table: None = None, *, model: str = ..., other_model: str = ...) -> PaperContents: ...
+def paper(
+    name: str, table: None = None, *, model: str = ..., other_model: str = ..., graph: str | Path | None = ...
+) -> PaperContents: ...
 
 
 @overload
-def paper(name: str, table: str, *, model: str = ..., other_model: str = ...) -> PaperTable: ...
+def paper(
+    name: str, table: str, *, model: str = ..., other_model: str = ..., graph: str | Path | None = ...
+) -> PaperTable: ...
 
 
 def paper(
@@ -26,6 +31,7 @@ def paper(
     *,
     model: str = "demo",
     other_model: str = "hf:EleutherAI/pythia-70m",
+    graph: str | Path | None = None,
 ) -> PaperList | PaperContents | PaperTable:
     """Return the four papers, the tables of one, or one table with published numbers and your stored results.
 
@@ -40,6 +46,7 @@ def paper(
         name: ``distractors``, ``kglens``, ``latent-knowledge`` or ``grapheval``; None returns the list of papers.
         table: such as ``table-3`` or ``figure-1``; None returns the list of all.
         model, other_model: models in the commands.
+        graph: folder or address of the graph; without one there, a note names the missing `load`.
 
     Raises:
         UnknownNameError: no such paper or table.
@@ -47,8 +54,8 @@ def paper(
     if name is None:
         return list_papers()
     if table is None:
-        return paper_contents(name, model, other_model)
-    return paper_table(name, table, model, other_model)
+        return paper_contents(name, model, other_model, graph)
+    return paper_table(name, table, model, other_model, graph)
 
 
 def paper_options(name: str, command: str) -> dict[str, Any]:

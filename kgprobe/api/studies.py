@@ -24,8 +24,8 @@ from kgprobe.papers.studies.agreement import (
     CalibrationStudy,
     Compared,
     RobustnessStudy,
-    best_configurations,
     calibration_study,
+    read_calibration,
     robustness_study,
 )
 from kgprobe.papers.studies.distractors import (
@@ -412,8 +412,9 @@ def study_robustness(
     Args:
         table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction. Sentences
             without errors count as their own corrections, in a column of their own.
-        calibration: folder of a calibration study (:func:`study_calibration`): each measure is shown in the best
-            configurations of its folds. None shows the largest configurations.
+        calibration: folder of a calibration study (:func:`study_calibration`), or ``latest``: each measure is shown in
+            the best configurations of its folds, with the calibration's number of distractors and form of KaRR; only
+            the best numbers of beams are computed. None shows the largest configurations.
         as_of: date at which facts must be current; None is today.
 
     Other arguments as in :func:`study_examples`.
@@ -425,10 +426,15 @@ def study_robustness(
             study.
     """
     pairs = read_pairs(graph, Path(table))
-    best = None if calibration is None else best_configurations(Path(calibration))
     chosen = make_options(MeasuresOptions, options, "a study of measures")
+    best = None
+    if calibration is not None:
+        calibrated = read_calibration(Path(calibration))
+        best, chosen = calibrated.best, calibrated.applied(chosen, options)
     seed = whole_number("seed", seed, 0)
     measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models or Models(), callbacks)
+    if best is not None and best.keys().isdisjoint(measures.names):
+        raise ArgumentError("calibration", f"has only {', '.join(best)}, none of {', '.join(measures.names)}.")
     flawed, corrected = measures.measure(pairs.flawed), measures.measure(pairs.corrected)
     flawless = measures.measure(pairs.flawless) if pairs.flawless else {}
     by_name = {name: Compared(flawed[name], corrected[name], flawless.get(name)) for name in flawed}

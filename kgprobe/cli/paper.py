@@ -66,7 +66,7 @@ def paper(
     if name is None:
         render(kgprobe.paper(), as_json)
     elif table is None:
-        contents = kgprobe.paper(name, model=model, other_model=other_model)
+        contents = kgprobe.paper(name, model=model, other_model=other_model, graph=graph)
         if as_json:
             render(contents, as_json)
         else:
@@ -74,11 +74,12 @@ def paper(
     else:
         if replicate:
             _run(table_named(name, table), model, other_model, graph)
-        _show_table(kgprobe.paper(name, table, model=model, other_model=other_model), as_json)
+        _show_table(kgprobe.paper(name, table, model=model, other_model=other_model, graph=graph), as_json)
 
 
 def _show_contents(contents: "PaperContents") -> None:
     """Print each table and figure with its state, command and requirements."""
+    show_notes(contents.notes)
     for entry in contents.entries:
         state = f"{entry.state}: {entry.missing}" if entry.missing else entry.state or entry.kind
         click.secho(f"{entry.table}  {entry.title}", bold=True)
@@ -109,6 +110,10 @@ def _run(entry: "PaperEntry", model: str, other_model: str, graph: str | None) -
     """Run the commands of a table in turn, with their output on stderr."""
     if not entry.command:
         raise KgprobeError(f"{entry.table} of the paper {entry.paper} has no command: {entry.missing or entry.kind}.")
+    from kgprobe.papers.results import missing_load
+
+    for sentence in missing_load([entry], graph):
+        raise KgprobeError(sentence)
     environment: dict[str, Any] = {**os.environ, **({} if graph is None else {"KGPROBE_GRAPH": graph})}
     for step in filled(entry.command, model, other_model).split(" && "):
         click.echo(f"$ {step}", err=True)

@@ -377,6 +377,7 @@ def prepare_judging(
             "aside": judge.training["options"]["test_size"],
             "seed": judge.training["seed"],
             "labels": judge.training["labels"],
+            "options": judge.training["options"],
         },
         "reader": scorer.describe(),
         "prompt": asdict(judge.prompt),

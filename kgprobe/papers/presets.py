@@ -6,6 +6,7 @@ remark lists those that complete the experiment. Prompts are kgprobe's own.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -21,10 +22,31 @@ class PresetOption:
     Attributes:
         value: value of the option, as in Python.
         section: section of the paper, or its table.
+        also: other values that the paper has, too.
     """
 
     value: Any
     section: str
+    also: tuple[Any, ...] = ()
+
+    def has(self, value: Any) -> bool:
+        """Return True for a value of the paper."""
+        return value == self.value or value in self.also
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """An option without a value in the preset, that the paper's experiment needs.
+
+    Attributes:
+        option: its name in Python.
+        unless: name and value of the option with which it is not needed.
+        message: fault and remedy.
+    """
+
+    option: str
+    unless: tuple[str, Any]
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +56,22 @@ class Preset:
     Attributes:
         options: values by the option's name in Python.
         remark: what else the paper's experiment has, a sentence; empty if nothing.
+        need: option that has to be given; None if there is none.
     """
 
     options: Mapping[str, PresetOption]
     remark: str = ""
+    need: Need | None = None
 
 
 Presets: TypeAlias = Mapping[str, Preset]
 
 
-def _preset(remark: str = "", /, **options: tuple[Any, str]) -> Preset:
-    values = {name: PresetOption(value, section) for name, (value, section) in options.items()}
-    return Preset(MappingProxyType(values), remark)
+def _preset(remark: str = "", need: Need | None = None, /, **options: tuple[Any, str] | PresetOption) -> Preset:
+    values = {}
+    for name, option in options.items():
+        values[name] = option if isinstance(option, PresetOption) else PresetOption(*option)
+    return Preset(MappingProxyType(values), remark, need)
 
 
 _MEASURES = "--encoder (BERTScore) and --grader (LLM judge) add the paper's other measures."
@@ -95,13 +121,12 @@ DISTRACTORS: Presets = MappingProxyType(
             distractors=(200, "4.2"),
             karr=("authors", "table 3"),
             beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
+            grader_beams=((1, 2, 5), "4.2"),
         ),
         "study robustness": _preset(
             _MEASURES,
             strategies=(("approximate-optimal",), "4.3"),
-            distractors=(200, "table 9"),
-            karr=("authors", "table 3"),
-            beams=((1, 2, 100), "table 9"),
+            calibration=(Path("latest"), "4.3"),
         ),
     }
 )
@@ -117,17 +142,33 @@ _ROUNDS: Mapping[str, tuple[Any, str]] = {
     "max_degree": (_ANY_DEGREE, "2.1"),
 }
 _GPT_4 = "In the paper, GPT-4 writes the questions (--writer) and grades the answers (--grader)."
-_QUESTIONS: Mapping[str, tuple[Any, str]] = {
-    "difficulty": ("hard", "2.3"),
+_GRADER = Need(
+    "grader",
+    ("difficulty", "easy"),
+    "As in the paper kglens, a model grades the answers to who, which and what: give --grader SPEC (behind an API or"
+    " local), or --difficulty easy.",
+)
+_QUESTIONS: Mapping[str, tuple[Any, str] | PresetOption] = {
+    "difficulty": PresetOption("hard", "2.3", also=("easy",)),
     "credit": ("any", "2.3"),
     "with_alias": (True, "2.2"),
     "follow_ups": (0, "2.3"),
 }
 KGLENS: Presets = MappingProxyType(
     {
-        "probe questions": _preset(_GPT_4, **_QUESTIONS),
+        "load sparql": _preset(
+            "--topic begins at the paper's centers. The paper gives no thresholds of its filters (--min-sitelinks), no"
+            " number of walks and no full list of dead relations.",
+            steps=(3, "8.1"),
+            limit=(12_760, "table 1"),
+            with_alias=(True, "8.1"),
+            truthy=(True, "8.5"),
+            all_objects=(True, "2.2"),
+            active=(("P131", "P421"), "3.4"),
+        ),
+        "probe questions": _preset(_GPT_4, _GRADER, **_QUESTIONS),
         "rounds run": _preset(**_ROUNDS),
-        "rounds run questions": _preset(_GPT_4, **_ROUNDS, **_QUESTIONS),
+        "rounds run questions": _preset(_GPT_4, _GRADER, **_ROUNDS, **_QUESTIONS),
         "study sampling": _preset(facts_per_round=(64, "3.3"), hardest=(100, "3.2"), max_degree=(_ANY_DEGREE, "2.1")),
     }
 )

@@ -2,15 +2,18 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from kgprobe.base.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.files import read_json
+from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.papers.differences import differences
 from kgprobe.papers.tables import (
     PAPERS,
     Paper,
@@ -32,7 +35,10 @@ _FILES = {
     "run": "results.json",
     "measurement": "results.json",
     "comparison": "comparison.json",
+    "judged graph": "config.json",
 }
+# Ends of intervals, and those of the complement.
+_OPPOSITE = {"": "", "_low": "_high", "_high": "_low"}
 # Most stored results in one table.
 _SHOWN = 3
 
@@ -121,12 +127,31 @@ class OwnNumber(ResultRow):
     Attributes:
         row, column: place; one that the published table lacks is added to it.
         source: model, and name of the stored result.
+        facts: number of facts, or of what ``unit`` says.
+        low, high: 95% interval; None if there is none.
+        as_published: False if a setting differs from the paper's; :attr:`PaperTable.differences` has them.
     """
 
     row: str
     column: str
     value: float
     source: str
+    facts: int | None = None
+    low: float | None = None
+    high: float | None = None
+    unit: str = "fact"
+    as_published: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Heading of its column next to the published ones."""
+        return f"{self.column}: {self.source}" + ("" if self.as_published else " (not the paper's settings)")
+
+    def __str__(self) -> str:
+        text = f"{self.value:.4g}"
+        if self.low is not None and self.high is not None:
+            text += f" [{self.low:.4g}, {self.high:.4g}]"
+        return text if self.facts is None else f"{text}; {counted(self.facts, self.unit)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +167,22 @@ class OwnResult(ResultRow):
     name: Annotated[str, Heading("name")]
     headline: Annotated[str, Heading("result")]
     folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSetting(ResultRow):
+    """A setting of a stored result that differs from the paper's.
+
+    Attributes:
+        name: name of the result.
+        setting: option of the command; ``graph``: a paper's graph is never the same.
+        here, paper: value of the result, and of the paper; None for the paper's own graph.
+    """
+
+    name: Annotated[str, Heading("result")]
+    setting: Annotated[str, Heading("setting")]
+    here: Annotated[str, Heading("here")]
+    paper: Annotated[str | None, Heading("paper")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +212,7 @@ class PaperTable(Result):
         command: command that repeats it at the demo's size, with its models; empty if there is none.
         own: numbers of stored results, at their places in the table.
         results: stored results of the command, the latest first.
+        differences: their settings that differ from those of the paper's preset and of the full command.
     """
 
     paper: Paper
@@ -179,6 +221,7 @@ class PaperTable(Result):
     numbers: Annotated[Sequence[PaperNumber], Listing()]
     own: Annotated[Sequence[OwnNumber], Listing()]
     results: Annotated[Sequence[OwnResult], Listing("Stored results of its command")]
+    differences: Annotated[Sequence[OwnSetting], Listing("Their settings that differ from the paper's")]
 
     @property
     def published(self) -> Annotated[Sequence[Mapping[str, Any]], Listing(_PUBLISHED, "{remarks}")]:
@@ -191,9 +234,8 @@ class PaperTable(Result):
                 columns.setdefault(heading)
                 cells.setdefault(number.row, {})[heading] = number.value
         for mine in self.own:
-            heading = f"{mine.column}: {mine.source}"
-            columns.setdefault(heading)
-            cells.setdefault(mine.row, {})[heading] = mine.value
+            columns.setdefault(mine.heading)
+            cells.setdefault(mine.row, {})[mine.heading] = str(mine)
         rows = []
         for row, values in cells.items():
             rows.append({"": row, **dict(zip(columns, map(values.get, columns), strict=True))})
@@ -271,27 +313,48 @@ def _counts(name: str) -> PaperCounts:
     )
 
 
-def paper_contents(name: str, model: str, other_model: str) -> PaperContents:
+def missing_load(entries: Iterable[PaperEntry], graph: str | Path | None = None) -> list[str]:
+    """Return a sentence with the `load` that small commands of these entries need, if there is no graph; else nothing.
+
+    Args:
+        graph: folder or address of the graph; None for the usual one.
+    """
+    from kgprobe.graph.servers.opening import check_exists
+
+    loads = dict.fromkeys(filter(None, (entry.load for entry in entries)))
+    try:
+        check_exists(graph)
+    except UnknownNameError:
+        return [f"There is no graph for the small commands yet. First: `{load}`." for load in loads]
+    return []
+
+
+def paper_contents(name: str, model: str, other_model: str, graph: str | Path | None = None) -> PaperContents:
     """Return the tables and figures of a paper, with commands for these models."""
     entries = []
     for entry in tables_of(name):
         values = {column: getattr(entry, column) for column in PaperTableRow.columns()}
         entries.append(PaperTableRow(**values | {"command": filled(entry.command, model, other_model)}))
-    return PaperContents(paper=paper_named(name), entries=entries)
+    return PaperContents(paper=paper_named(name), entries=entries, notes=missing_load(tables_of(name), graph))
 
 
-def paper_table(name: str, table: str, model: str, other_model: str) -> PaperTable:
+def paper_table(name: str, table: str, model: str, other_model: str, graph: str | Path | None = None) -> PaperTable:
     """Return a table with its published numbers, and those of stored results."""
     entry = table_named(name, table)
     stored = _stored_for(entry)
     read = _READERS.get((entry.paper, entry.table))
     numbers: list[OwnNumber] = []
-    results = []
+    results, settings = [], []
     for each in stored[:_SHOWN]:
+        kept = each.kept
+        differing: dict[str, tuple[str, str | None]] = {"graph": (kept.graph, None)} if kept.graph else {}
+        differing |= differences(entry, kept.kind, kept.folder, each.content)
+        settings += [OwnSetting(kept.name, setting, *values) for setting, values in differing.items()]
         # Most figures have no numbers.
-        numbers += read(each) if read is not None else ()
-        headline = f"{each.model}: {each.kept.headline}" if each.model else each.kept.headline
-        results.append(OwnResult(each.kept.kind, each.kept.name, headline, str(each.kept.folder)))
+        own = read(each) if read is not None else ()
+        numbers += [replace(number, as_published=not differing) for number in own]
+        headline = f"{each.model}: {kept.headline}" if each.model else kept.headline
+        results.append(OwnResult(kept.kind, kept.name, headline, str(kept.folder)))
     return PaperTable(
         paper=paper_named(name),
         entry=entry,
@@ -299,6 +362,8 @@ def paper_table(name: str, table: str, model: str, other_model: str) -> PaperTab
         numbers=list(map(_number, numbers_of(entry))),
         own=numbers,
         results=results,
+        differences=settings,
+        notes=missing_load([entry], graph),
     )
 
 
@@ -375,13 +440,23 @@ def _rows(stored: Stored, name: str) -> Sequence[Mapping[str, Any]]:
     return rows
 
 
+def _with_interval(
+    stored: Stored, name: str, column: str, row: Mapping[str, Any], key: str, digits: int, *, percent: bool = False
+) -> OwnNumber:
+    """Return a number of a row with its interval and its number of facts, if the row has them."""
+    scaled = (row.get(each) for each in (key, f"{key}_low", f"{key}_high"))
+    value, low, high = (None if each is None else round(100 * each if percent else each, digits) for each in scaled)
+    unit = next((each for each in ("sentence", "pair") if f"{each}s" in row), "fact")
+    return OwnNumber(name, column, value or 0.0, stored.source, row.get(f"{unit}s"), low, high, unit)
+
+
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "table"):
         name = _MEASURES.get(row["measure"], row["measure"])
         for column, ours in (("mean τ", "tau"), ("std τ", "deviation")):
             # A measure with too few facts is not ranked.
             if row[ours] is not None:
-                yield OwnNumber(name, column, round(row[ours], 3), stored.source)
+                yield OwnNumber(name, column, round(row[ours], 3), stored.source, row.get("facts"))
 
 
 def _robustness(stored: Stored) -> Iterator[OwnNumber]:
@@ -390,29 +465,33 @@ def _robustness(stored: Stored) -> Iterator[OwnNumber]:
         if row["tau"] is not None:
             name = _MEASURES.get(row["measure"], row["measure"])
             # Min@n, as in the paper; Avg@n is a row of its own.
-            average = row["options"].startswith("Avg")
-            yield OwnNumber(f"{name}, Avg@n" if average else name, "robustness", round(row["tau"], 2), stored.source)
+            average = "aggregation = avg" in row["options"]
+            own_name = f"{name}, Avg@n" if average else name
+            yield _with_interval(stored, own_name, "robustness", row, "tau", 2)
 
 
 def _strategies(stored: Stored) -> Iterator[OwnNumber]:
     rows = _rows(stored, "data")
     last = max((row["n"] for row in rows), default=0)
     for strategy in ("approximate-optimal", "random", "temporal-semantic", "semantic"):
-        means = {row["n"]: row["mean"] for row in rows if row["strategy"] == strategy}
+        means = {row["n"]: row for row in rows if row["strategy"] == strategy}
         if means:
             name = strategy.replace("approximate-optimal", "approximate optimal").replace("temporal-", "temporal+")
-            lost = 100 * (1 - means[1])
-            yield OwnNumber(name, "facts lost to the first distractor", round(lost, 1), stored.source)
-            yield OwnNumber(name, f"Min@n at n = {last}", round(means[last], 3), stored.source)
+            facts = {"facts": stored.content.get("facts")}
+            known = {f"mean{end}": means[1].get(f"mean{other}") for end, other in _OPPOSITE.items()}
+            lost = {key: None if value is None else 1 - value for key, value in known.items()}
+            column = "facts lost to the first distractor"
+            yield _with_interval(stored, name, column, {**lost, **facts}, "mean", 1, percent=True)
+            yield _with_interval(stored, name, f"Min@n at n = {last}", {**means[last], **facts}, "mean", 3)
 
 
 def _rates(rate: str) -> _Reader:
     """Return a reader of a rate of runs, in percent: a row for the model, a column for the difficulty."""
 
     def read(stored: Stored) -> Iterator[OwnNumber]:
-        value = stored.content.get(rate)
-        if value is not None:
-            yield OwnNumber(stored.model, _difficulty(stored), round(100 * value, 2), stored.source)
+        if stored.content.get(rate) is not None:
+            row = {**stored.content, "facts": stored.content.get("facts_asked")}
+            yield _with_interval(stored, stored.model, _difficulty(stored), row, rate, 2, percent=True)
 
     return read
 
@@ -423,7 +502,7 @@ def _zero_sense_of(by: str, difficulty: str) -> _Reader:
     def read(stored: Stored) -> Iterator[OwnNumber]:
         if _difficulty(stored) == difficulty:
             for group in _groups(stored, by):
-                yield OwnNumber(group["name"], stored.model, round(100 * group["zero_sense_rate"], 2), stored.source)
+                yield _with_interval(stored, group["name"], stored.model, group, "zero_sense_rate", 2, percent=True)
 
     return read
 
@@ -434,17 +513,17 @@ _CATEGORIES = {"with a blunder": "contain blunders"}
 
 def _errors(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "data"):
-        yield OwnNumber(row["error"], "proportion", round(100 * row["share"], 1), _annotator(stored, row))
+        yield _proportion(stored, row, row["error"])
 
 
 def _error_categories(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "categories"):
-        name = _CATEGORIES.get(row["category"], row["category"])
-        yield OwnNumber(name, "proportion", round(100 * row["share"], 1), _annotator(stored, row))
+        yield _proportion(stored, row, _CATEGORIES.get(row["category"], row["category"]))
 
 
-def _annotator(stored: Stored, row: Mapping[str, Any]) -> str:
-    return f"{row['annotator']}, {stored.kept.name}"
+def _proportion(stored: Stored, row: Mapping[str, Any], name: str) -> OwnNumber:
+    number = _with_interval(stored, name, "proportion", row, "share", 1, percent=True)
+    return replace(number, source=f"{row['annotator']}, {stored.kept.name}")
 
 
 def _settled_probability(stored: Stored) -> Iterator[OwnNumber]:
@@ -456,23 +535,25 @@ def _settled_probability(stored: Stored) -> Iterator[OwnNumber]:
         # The title of a study has its model.
         _, model, *_ = str(stored.content["title"]).split(" · ")
         column = "mean probability of right objects once stable"
-        yield OwnNumber(model, column, round(100 * statistics.fmean(settled), 1), stored.source)
+        value = round(100 * statistics.fmean(settled), 1)
+        yield OwnNumber(model, column, value, stored.source, len(settled), unit="example")
 
 
 def _mean_of_relations(stored: Stored) -> Iterator[OwnNumber]:
+    facts = stored.content.get("facts")
     for model in stored.content.get("over_relations", {}).get("models", ()):
-        yield OwnNumber(model["label"], "average accuracy", round(model["mean"], 4), stored.source)
+        yield OwnNumber(model["label"], "average accuracy", round(model["mean"], 4), stored.source, facts)
         if model["deviation"] is not None:
-            yield OwnNumber(model["label"], "standard deviation", round(model["deviation"], 4), stored.source)
+            yield OwnNumber(model["label"], "standard deviation", round(model["deviation"], 4), stored.source, facts)
     rates = [group["win_rate"] for group in _groups(stored, "relation")]
     if len(rates) > 1:
-        yield OwnNumber(stored.model, "average accuracy", round(statistics.fmean(rates), 4), stored.source)
-        yield OwnNumber(stored.model, "standard deviation", round(statistics.stdev(rates), 4), stored.source)
+        yield OwnNumber(stored.model, "average accuracy", round(statistics.fmean(rates), 4), stored.source, facts)
+        yield OwnNumber(stored.model, "standard deviation", round(statistics.stdev(rates), 4), stored.source, facts)
 
 
 def _accuracy_of_relations(stored: Stored) -> Iterator[OwnNumber]:
     for group in _groups(stored, "relation"):
-        yield OwnNumber(group["name"], "average accuracy", round(group["win_rate"], 4), stored.source)
+        yield _with_interval(stored, group["name"], "average accuracy", group, "win_rate", 4)
 
 
 def _pairs(matrix: str, row: str, column: str, within: str = "") -> _Reader:
@@ -488,7 +569,8 @@ def _pairs(matrix: str, row: str, column: str, within: str = "") -> _Reader:
         for first, values in zip(labels, matrices.get(matrix, ()), strict=False):
             for second, value in zip(labels, values, strict=True):
                 if first != second and value is not None:
-                    yield OwnNumber(row.format(first, second), column, round(value, 3), stored.source)
+                    place = row.format(first, second), column
+                    yield OwnNumber(*place, round(value, 3), stored.source, stored.content.get("facts"))
 
     return read
 
@@ -499,7 +581,8 @@ def _families(stored: Stored) -> Iterator[OwnNumber]:
     for first, values in zip(families, over.get("family_correlation", ()), strict=True):
         for second, value in zip(families, values, strict=True):
             if value is not None:
-                yield OwnNumber(f"{first} and {second}", "mean Pearson's r", round(value, 3), stored.source)
+                place = f"{first} and {second}", "mean Pearson's r"
+                yield OwnNumber(*place, round(value, 3), stored.source, stored.content.get("facts"))
 
 
 def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
@@ -516,7 +599,7 @@ def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
     for figure in judged.figures(judged.graph.groups[0]) if judged.graph.groups else ():
         if figure.raw is not None:
             model = judged.config.judge.answers_of
-            yield OwnNumber(model, figure.metric, round(figure.raw, 3), stored.source)
+            yield OwnNumber(model, figure.metric, round(figure.raw, 3), stored.source, figure.measured)
 
 
 _READERS: Mapping[tuple[str, str], _Reader] = {

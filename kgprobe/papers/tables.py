@@ -15,6 +15,9 @@ from kgprobe.base.errors import UnknownNameError, expected_one_of
 
 # Kinds of tables and figures that an experiment makes; the others are definitions, examples and illustrations.
 WITH_RESULTS = frozenset({"result", "data"})
+# Loads the graph of the small commands; these read no graph.
+_LOAD = "kgprobe load example"
+_WITHOUT_GRAPH = ("kgprobe study verbalizations ",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,11 @@ class PaperEntry:
     def has_results(self) -> bool:
         """True if an experiment makes it."""
         return self.kind in WITH_RESULTS
+
+    @property
+    def load(self) -> str:
+        """Command that loads the graph of the small command; empty if that reads none."""
+        return _LOAD if self.command and not self.command.startswith(_WITHOUT_GRAPH) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,8 @@ def _comparison(folder: Path) -> Description:
 
 def _study(folder: Path) -> Description:
     summary = read_summary(folder / "study.json")
-    return Description(f"{summary.title}: {summary.verdict}", uses=_folders(summary.config))
+    graphs = tuple(filter(None, [str(summary.config.get("graph") or "")]))
+    return Description(f"{summary.title}: {summary.verdict}", graphs=graphs, uses=_folders(summary.config))
 
 
 def _report(folder: Path) -> Description:

@@ -3,7 +3,7 @@
 import shutil
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from kgprobe.probes.register import PROBES, ProbeContext, ProbeKind
 from kgprobe.results.result import write_frame
 from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress, check_helpers, check_name, keep_answers
-from kgprobe.running.plan import Asking
+from kgprobe.running.plan import Asking, plan_of
 from kgprobe.running.rounds import RunReport, settle_run
 from kgprobe.running.runs import get_run, run_folder
 from kgprobe.sampling.drawing import Draw
@@ -427,6 +427,7 @@ class Run(StoredAnswers):
             "seconds": round(report.seconds, 3),
             **StoredAnswers.to_dict(self, finding),
             "rounds": report.rounds,
+            "plan": asdict(plan_of(self.properties).options),
         }
 
     def finding(self) -> "Finding":

@@ -129,6 +129,7 @@ def test_page_of_forgetting_has_all_changed_facts_beside_it(tmp_path: Path) -> N
         ({"probe": "questions"}, "probe is 'distractors' and 'questions'"),
     ],
 )
+@pytest.mark.representatives(2)
 def test_what_was_measured_otherwise_is_no_match(other: dict[str, object], named: str, tmp_path: Path) -> None:
     entry, two = measured(tmp_path / "one"), measured(tmp_path / "two", model="two", **other)
     with pytest.raises(ArgumentError, match=f"`tuned` differs from the base in more than the model.*{named}"):

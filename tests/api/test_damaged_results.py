@@ -130,6 +130,7 @@ def empty(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, truncate, empty])
+@pytest.mark.representatives(2)
 def test_columns_damaged_file_is_made_again(
     example_graph: Graph, capsys: pytest.CaptureFixture[str], damage: Callable[[Path], object]
 ) -> None:

@@ -145,6 +145,7 @@ def test_judged_graph_tables_show_twenty_types(own: Path) -> None:
         ({"facts": {"limit": 150}}, "in the order of their ids"),
     ],
 )
+@pytest.mark.representatives(2)
 def test_labels_of_something_else_are_refused(own: Path, config: dict[str, Any], message: str) -> None:
     write_labels(own / "probes" / "odd", [said(f"f{n}", 0, [1]) for n in range(100)], **config)
     with pytest.raises(ArgumentError, match=message):

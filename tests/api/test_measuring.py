@@ -114,6 +114,7 @@ def test_last_changes_differ_where_current_facts_do(example_graph: Graph) -> Non
         (20241001, 20241002, False),
     ],
 )
+@pytest.mark.representatives(2)
 def test_measure_continues_while_the_same_facts_hold(
     example_graph: Graph, tiny: Model, monkeypatch: pytest.MonkeyPatch, first: int, later: int, continues: bool
 ) -> None:

@@ -89,20 +89,27 @@ def test_figure_without_numbers_has_its_trend() -> None:
 
 def test_stored_study_is_next_to_the_published_numbers(home: Path) -> None:
     row = {"measure": "distractors:approximate-optimal", "tau": 0.12345, "deviation": 0.1}
-    write_study(home, "calibration", table=[row, {"measure": "mine", "tau": 0.5, "deviation": 0.0}])
-    write_study(home, "robustness", table=[{"measure": "rouge-l", "options": "", "tau": 0.4321}])
+    write_study(home, "calibration", table=[row, {"measure": "mine", "tau": 0.5, "deviation": 0.0, "facts": 12}])
+    tau = {"tau": 0.4321, "tau_low": 0.1, "tau_high": 0.7, "pairs": 12}
+    averaged = {"measure": "distractors:random", "options": "aggregation = avg, n = 5", "tau": 0.5}
+    write_study(home, "robustness", table=[{"measure": "rouge-l", "options": "beams = 1", **tau}, averaged])
     table = kgprobe.paper("distractors", "table-3")
-    shown, results = table.tables()
+    shown, results, differing = table.tables()
     rows = {row[""]: row for row in shown.rows}
-    assert rows["distractors, approximate optimal"]["mean τ: calibration-0123abcd"] == 0.123
+    mine = "mean τ: calibration-0123abcd (not the paper's settings)"
+    assert rows["distractors, approximate optimal"][mine] == "0.123"
     assert rows["distractors, approximate optimal"]["mean τ (Kendall's τ)"] == "0.282"
-    assert rows["mine"]["mean τ (Kendall's τ)"] is None
-    assert rows["probability"]["mean τ: calibration-0123abcd"] is None
+    assert (rows["mine"]["mean τ (Kendall's τ)"], rows["mine"][mine]) == (None, "0.5; 12 facts")
+    assert rows["probability"][mine] is None
+    # A study without settings: those of the preset and of the full command are not met.
+    assert {"setting": "--karr", "here": "not stored", "paper": "authors"}.items() <= differing.rows[2].items()
     assert [row["name"] for row in results.rows] == ["calibration-0123abcd"]
     assert "calibration · demo: It agrees." in results.rows[0]["result"]
     assert table.to_dict()["own"][0]["value"] == 0.123
-    (own,) = kgprobe.paper("distractors", "table-4").own
+    own, average = kgprobe.paper("distractors", "table-4").own
     assert (own.row, own.column, own.value) == ("ROUGE-L", "robustness", 0.43)
+    assert str(own) == "0.43 [0.1, 0.7]; 12 pairs"
+    assert average.row == "distractors, random, Avg@n"
 
 
 def test_stored_runs_have_rates_by_difficulty_and_year(home: Path) -> None:
@@ -114,11 +121,61 @@ def test_stored_runs_have_rates_by_difficulty_and_year(home: Path) -> None:
     assert {own.value for own in kgprobe.paper("kglens", "table-3").own} == {37.5}
     by_year = kgprobe.paper("kglens", "figure-4")
     assert [(own.row, own.value) for own in by_year.own] == [("2015", 25.0), ("1999", 75.0)]
-    (shown, results) = by_year.tables()
+    (shown, results, _) = by_year.tables()
     assert {row["name"] for row in results.rows} == {"hard-one", "easy-one"}
     (row,) = (row for row in shown.rows if row[""] == "2015")
     assert row["gpt-4 (%)"] == "18.92"
-    assert row["demo: demo, hard-one"] == 25.0
+    assert row["demo: demo, hard-one (not the paper's settings)"] == "25; 4 facts"
+
+
+def test_own_numbers_are_marked_by_settings_of_preset(home: Path) -> None:
+    # Those of the preset and of the full command, but for the number of facts.
+    options = kgprobe.paper_options("latent-knowledge", "probe examples")
+    settings = {"probe": "examples", "described": {"model": "demo"}, "dataset": {"name": "trex-mc"}, "relations": []}
+    first = kgprobe.paper("latent-knowledge", "table-8").numbers[0].row
+    settings |= {"seed": 0, "as_of": 20260101, "graph": "", "reversed": False}
+    rates = {"win_rate": 0.5, "win_rate_low": 0.254, "win_rate_high": 0.746, "facts": 12}
+    content = {
+        "model": "demo",
+        "probe": "examples",
+        "headline": "",
+        "groups": [{"by": "relation", "name": first, **rates}],
+    }
+    for name, limit in (("whole", None), ("small", 12)):
+        write_json(home / "probes" / name, "results.json", content)
+        stored = {**settings, "options": options, "facts": {"limit": limit}}
+        (home / "probes" / name / "config.json").write_text(json.dumps(stored))
+    table = kgprobe.paper("latent-knowledge", "table-8")
+    headings = {own.source: own.heading for own in table.own}
+    assert headings["demo, whole"] == "average accuracy: demo, whole"
+    assert headings["demo, small"] == "average accuracy: demo, small (not the paper's settings)"
+    assert {str(own) for own in table.own} == {"0.5 [0.254, 0.746]; 12 facts"}
+    (difference,) = table.differences
+    assert (difference.name, difference.setting, difference.here, difference.paper) == (
+        "small",
+        "--limit",
+        "12",
+        "none",
+    )
+    (home / "probes" / "whole" / "config.json").write_text(json.dumps(settings))
+    assert {row.here for row in kgprobe.paper("latent-knowledge", "table-8").differences} == {
+        "12",
+        "deleted or damaged",
+    }
+    # In the terminal, in Python and in a notebook.
+    for text in (repr(table), table._repr_html_()):
+        assert "12 facts" in text
+        assert "not the paper" in text
+        assert "--limit" in text
+
+
+@pytest.mark.usefixtures("home")
+def test_missing_graph_is_the_first_note() -> None:
+    for shown in (kgprobe.paper("kglens"), kgprobe.paper("kglens", "table-2")):
+        assert repr(shown).startswith("There is no graph for the small commands yet. First: `kgprobe load example`.")
+    # It reads a file alone.
+    assert not kgprobe.paper("distractors", "table-5").notes
+    assert not kgprobe.paper("kglens", "table-2", graph="bolt://localhost:7687").notes
 
 
 def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:

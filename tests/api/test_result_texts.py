@@ -121,6 +121,7 @@ STORED: dict[str, Callable[[World], Result]] = {
 
 
 @pytest.mark.parametrize("kind", STORED)
+@pytest.mark.representatives(3)
 def test_stored_result_is_opened_as_it_was(made: World, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(made.folder))
     result = STORED[kind](made)

@@ -116,6 +116,7 @@ def test_sample_distractors_shortage_note_admits_former_objects(example_graphs: 
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES.names())
+@pytest.mark.representatives(2)
 def test_every_strategy_can_be_looked_at(example_graphs: Graph, tiny: Model, strategy: str) -> None:
     sample = kgprobe.sample_distractors(
         example_graphs, [EUROPE], strategy, model=tiny, distractors=2, sentences=2, as_of=AT
@@ -206,6 +207,7 @@ CALLS: Sequence[tuple[Callable[..., Result], dict[str, Any]]] = (
 
 
 @pytest.mark.parametrize(("call", "options"), CALLS)
+@pytest.mark.representatives(2)
 def test_facts_are_named_in_any_way(
     example_graphs: Graph, call: Callable[..., Result], options: dict[str, Any]
 ) -> None:

@@ -177,6 +177,8 @@ def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, 
 def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph, tiny: Model, tmp_path: Path) -> None:
     table = tmp_path / "errors.csv"
     table.write_text(TABLE)
+    with pytest.raises(kgprobe.ArgumentError, match="`calibration` is missing: run `kgprobe study calibration"):
+        kgprobe.study_robustness(example_graph, tiny, table, calibration="latest")
     few = {"measures": ["distractors:random", "rouge-l"], "distractors": 10, "beams": [1, 3], **AS_OF}
     calibrated = kgprobe.study_calibration(example_graph, tiny, SCORES, **few)
     stored = json.loads((calibrated.folder / "study.json").read_text())
@@ -197,8 +199,22 @@ def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph
             taus.append(by_options[name, ", ".join(options)])
         known = [tau.value for tau in taus if tau is not None]
         assert (row.tau and row.tau.value) == (pytest.approx(np.mean(known)) if known else None)
-    with pytest.raises(kgprobe.ArgumentError, match=r"`calibration` has .*which is not computed here"):
-        kgprobe.study_robustness(example_graph, tiny, table, **given | {"beams": [7], "distractors": 3})
+    # Without options, those of the calibration; wrong ones are refused before anything is measured.
+    alone = {"calibration": "latest", "measures": few["measures"], **AS_OF}
+    again = kgprobe.study_robustness(example_graph, tiny, table, **alone)
+    assert again.table == result.table
+    used = {row["beams"] for row in best if row["measure"] == "rouge-l"}
+    assert (again.config["beams"], again.config["counts"][-1]) == (tuple(sorted(used)), 10)
+    starts: list[Start] = []
+    for wrong, said in (
+        ({"beams": [7]}, r"`beams` is \(7,\), but the calibration needs"),
+        ({"distractors": 20}, "`distractors` is 20, but the calibration needs 10"),
+        ({"karr": "authors"}, "`karr` is authors, but the calibration needs sentences: leave it out"),
+        ({"measures": ["probability"]}, "`calibration` has only .*, none of probability"),
+    ):
+        with pytest.raises(kgprobe.ArgumentError, match=said):
+            kgprobe.study_robustness(example_graph, tiny, table, callbacks=listening(starts), **alone | wrong)
+    assert starts == []
     with pytest.raises(kgprobe.ArgumentError, match="`calibration` cannot be read"):
         kgprobe.study_robustness(example_graph, tiny, table, **given | {"calibration": tmp_path / "nothing"})
     (tmp_path / "other.json").write_text("{}")
@@ -214,12 +230,13 @@ def test_grader_behind_an_api_judges_continuations(example_graph: Graph, tiny: M
 
     with FaultProxy(upstream=judge) as server:
         spec = f"openai:judge@{server.url}"
-        options = MeasuresOptions(measures=("grader",), beams=(1,), grader=spec)
+        options = MeasuresOptions(measures=("grader", "rouge-l"), beams=(1, 3), grader_beams=(1,), grader=spec)
         with kgprobe.Models() as models:
             measures = open_measures(example_graph, tiny, options, 0, 20251231, models, NO_CALLBACKS)
             keys = find_scored(example_graph, read_human_scores(SCORES)).keys
             items = ClozeItems(example_graph, 20251231).of(keys, [0])
-            scores = measures.measure(items)["grader"]
+            measured = measures.measure(items)
+            scores = measured["grader"]
             requests = models.spending.usage[spec].requests
     expected = []
     for item in items:
@@ -229,6 +246,10 @@ def test_grader_behind_an_api_judges_continuations(example_graph: Graph, tiny: M
     assert scores.values[:, 0].tolist() == pytest.approx(expected)
     assert scores.by_sentences[-1].tolist() == scores.values.tolist()
     assert 0 < np.mean(expected) < 1
+    assert [list(measured[name].configurations) for name in ("grader", "rouge-l")] == [
+        [{"beams": 1}],
+        [{"beams": 1}, {"beams": 3}],
+    ]
     assert requests > 0
 
 

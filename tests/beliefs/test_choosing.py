@@ -38,6 +38,7 @@ def tallied(messages: Messages, sampling: str, size: int, times: int, **more: ob
 
 @pytest.mark.parametrize("sampling", ["hardest", "thompson", "information", "uniform"])
 @pytest.mark.parametrize("rounds", [0, 4])
+@pytest.mark.representatives(2)
 def test_round_has_as_many_different_facts_as_it_shall(sampling: str, rounds: int) -> None:
     messages = learner(rounds).messages
     left_out = np.zeros(FACTS, np.bool_)
@@ -123,6 +124,7 @@ def test_gain_is_the_variance_reduction_of_an_answer() -> None:
 
 
 @pytest.mark.parametrize("hardest", [3, 30.0, 90])
+@pytest.mark.representatives(2)
 def test_gain_about_the_hardest_is_the_variance_reduction(hardest: float) -> None:
     # Against sums over a fine grid of x, by Bayes' theorem for either answer.
     messages = learner().messages

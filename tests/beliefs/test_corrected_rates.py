@@ -216,6 +216,7 @@ def test_few_uniform_draws_have_the_exact_interval() -> None:
 
 @pytest.mark.parametrize("predicted", ["good", "none", "wrong"])
 @pytest.mark.parametrize("rate", [0.03, 0.5])
+@pytest.mark.representatives(2)
 def test_estimate_interval_covers_for_any_predictions(predicted: str, rate: float) -> None:
     random = np.random.default_rng(0)
     truth = random.random(1000) < rate

@@ -57,6 +57,7 @@ def test_what_does_not_differ_is_found_not_to() -> None:
     assert messages.variances.own**0.5 == pytest.approx(1.5, rel=0.15)
 
 
+@pytest.mark.slow
 def test_intervals_hold_what_they_say_also_of_facts_never_asked() -> None:
     effects, theta = made(4_000, 600, 30, (1.0, 1.0, 1.0), seed=5)
     generator = np.random.default_rng(6)

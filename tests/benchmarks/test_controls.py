@@ -2,9 +2,12 @@
 
 from collections import Counter
 
+import pytest
+
 from benchmarks.controls import DESIGNS, DRAWS, measure
 
 
+@pytest.mark.slow
 def test_draw_by_answers_errs_and_draw_without_does_not() -> None:
     # Rates from 0.06 to 0.98, and facts with one answer to all questions.
     designs = [design for design in DESIGNS if design.name.startswith(("rates of", "all questions"))]

@@ -31,6 +31,7 @@ LEAST = 0.9 - 3 * math.sqrt(0.09 / REPETITIONS)
 @pytest.mark.parametrize(
     ("design", "predictor", "rate", "answers"), rotate(DESIGNS, [("good", 0.98, 200), ("wrong", 0.5, 50)])
 )
+@pytest.mark.representatives(2)
 def test_intervals_of_rounds_hold_what_they_say(design: str, predictor: str, rate: float, answers: int) -> None:
     assert measure(Case(answers, rate, predictor, design), REPETITIONS, 0).share >= LEAST
 
@@ -43,6 +44,7 @@ def test_intervals_of_rounds_hold_what_they_say(design: str, predictor: str, rat
     ],
     ids=lambda design: design.kind,
 )
+@pytest.mark.representatives(3)
 def test_measure_adversary_hidden_errors_are_covered(design: Adversary) -> None:
     covered, width, _ = measure_adversary(design, 100, 0)
     assert covered >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / 100)

@@ -129,6 +129,7 @@ def test_replay_is_its_definition(strategy: SamplingStrategy, max_degree: int) -
     rotate(LEARNED_STRATEGIES, [(None,), (np.arange(150) % 4,)]),
     ids=lambda value: getattr(value, "name", None),
 )
+@pytest.mark.representatives(2)
 def test_replay_with_learning_equals_the_learner(strategy: SamplingStrategy, relations: "np.ndarray | None") -> None:
     reference = dataclasses.replace(synthetic(Synthetic(150, likeness=0.8), [1]), relations=relations)
     effects = effects_of(reference.subjects, reference.objects, relations=relations)

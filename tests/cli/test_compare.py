@@ -50,6 +50,7 @@ def compare(home: Path, *arguments: str) -> Completed:
         ("between", 3, "Undecided: 2.0 points lost on 600 facts"),
     ],
 )
+@pytest.mark.representatives(2)
 def test_exit_code_is_the_verdict(probes: Path, tuned: str, code: int, said: str) -> None:
     done = check(probes, "base", tuned)
     assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
@@ -113,6 +114,7 @@ def test_what_is_known_and_not_said(probes: Path) -> None:
         (("gap", "base", "worse"), "SAID is by the probe distractors, like the first"),
     ],
 )
+@pytest.mark.representatives(2)
 def test_wrong_usage_is_named(probes: Path, arguments: tuple[str, ...], said: str) -> None:
     done = typed(probes, *arguments)
     assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr

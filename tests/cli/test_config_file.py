@@ -96,6 +96,7 @@ def test_config_next_to_graph_is_found(tmp_path: Path) -> None:
         ("[api", r"cannot be read: "),
     ],
 )
+@pytest.mark.representatives(3)
 def test_config_with_error_is_refused_with_place(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "team.toml"
     path.write_text(text)

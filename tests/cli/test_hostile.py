@@ -57,6 +57,7 @@ OTHERS = {
     ],
     ids=" ".join,
 )
+@pytest.mark.representatives(5)
 def test_file_of_another_kind_is_a_message(
     home: dict[str, str], model: str, tmp_path: Path, command: tuple[str, ...], kind: str
 ) -> None:
@@ -94,6 +95,7 @@ def no_home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("variable", ["KGPROBE_HOME", "HOME", "XDG_DATA_HOME"])
+@pytest.mark.representatives(2)
 def test_commands_without_a_home_folder_end_with_an_error(
     no_home: Path, variable: str, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,7 +95,7 @@ REQUIRED = {
     "judge train": ["labels"],
     "judge predict": ["judge"],
 }
-WITHOUT_MODEL = {"study sampling", "dataset build", "dataset export", "judge train", "judge predict"}
+WITHOUT_MODEL = {"load sparql", "study sampling", "dataset build", "dataset export", "judge train", "judge predict"}
 
 
 @pytest.mark.parametrize(("paper", "command"), PRESET_COMMANDS)
@@ -121,6 +121,21 @@ def test_given_option_wins_and_both_are_shown_and_stored(home: dict[str, str], m
     assert "EIC-LKE" in done.stderr
 
 
+def test_easy_is_as_in_the_paper_and_hard_needs_a_grader(home: dict[str, str], model: str) -> None:
+    command = ["probe", "questions", "--model", model, "--limit", "1", "--answer-tokens", "4", "--as-paper", "kglens"]
+    for arguments in (command, ["rounds", "run", "questions", "--model", model, "--as-paper", "kglens"]):
+        refused = kgprobe(*arguments, **home)
+        assert (refused.returncode, "give --grader SPEC" in refused.stderr) == (2, True)
+    # The context of the tiny model is too short for an answer.
+    easy = kgprobe(*command, "--difficulty", "easy", **home)
+    assert "As in the paper kglens: --difficulty easy --credit any" in easy.stderr
+    assert "not as in the paper" not in easy.stderr
+    hard = kgprobe(*command, "--grader", model, **home)
+    assert "As in the paper kglens: --difficulty hard" in hard.stderr
+    other = kgprobe(*command, "--grader", model, "--difficulty", "open", **home)
+    assert "As given, not as in the paper: --difficulty" in other.stderr
+
+
 def test_paper_lists_papers_then_tables(home: dict[str, str]) -> None:
     listed = succeed("paper", **home, COLUMNS="80")
     assert re.search("^ *latent-knowledge  .*[0-9]", listed.stdout, re.MULTILINE)
@@ -142,6 +157,24 @@ def test_paper_shows_a_table_with_its_commands(home: dict[str, str]) -> None:
     assert {row["row"]: row["number"] for row in content["numbers"]}["LLM judge"] == 0.58
     refused = kgprobe("paper", "distractors", "table-1", "--replicate", **home)
     assert (refused.returncode, "has no command: definition" in refused.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("working_folder")
+def test_robustness_takes_configurations_of_calibration(home: dict[str, str], model: str) -> None:
+    common = ["--model", model, "--as-paper", "distractors", "--strategy", "random", "--json"]
+    few = ["--distractors", "5", "--beams", "2", "--beams", "3"]
+    calibrated = json.loads(succeed("study", "calibration", "human_scores.json", *common, *few, **home).stdout)
+    command = ["study", "robustness", "verbalization_errors.csv", *common]
+    done = succeed(*command, **home)
+    assert "As in the paper distractors: --calibration latest" in done.stderr
+    robust = json.loads(done.stdout)
+    best = [row for row in calibrated["configurations"] if row["measure"] == "rouge-l"]
+    assert robust["config"]["beams"] == sorted({row["beams"] for row in best})
+    assert robust["config"]["best"].keys() == {row["measure"] for row in calibrated["table"]}
+    assert (max(robust["config"]["counts"]), robust["config"]["karr"]) == (5, "authors")
+    assert {row["measure"] for row in robust["table"]} == robust["config"]["best"].keys()
+    refused = kgprobe(*command, "--beams", "1", **home)
+    assert (refused.returncode, "--beams is (1,), but the calibration needs" in refused.stderr) == (2, True)
 
 
 @pytest.mark.slow

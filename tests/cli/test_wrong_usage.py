@@ -120,6 +120,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), WRONG)
+@pytest.mark.representatives(13)
 def test_wrong_usage_is_named_by_its_command(
     home: dict[str, str],
     talker: str,

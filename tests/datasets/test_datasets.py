@@ -292,6 +292,7 @@ def test_limit_draws_facts_by_the_seed(tmp_path: Path, tiny: Model) -> None:
 
 
 @pytest.mark.parametrize(("separator", "between"), [(" ", " "), (": ", "\\n"), (" is ruled from ", ". ")])
+@pytest.mark.representatives(2)
 def test_harness_says_the_same_of_each_fact(
     tmp_path: Path, tiny: Model, tiny_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str, between: str
 ) -> None:

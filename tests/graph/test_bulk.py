@@ -132,6 +132,7 @@ def both(graph: Graph, source: WrittenSource, folder: Path) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("size", [2, 3, 10_000])
 @pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.representatives(2)
 def test_files_say_what_a_load_makes(
     size: int, partial: bool, neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_copy_existing_is_compared_other_graph_refused(full: Graph, empty: Graph
 
 
 @pytest.mark.parametrize("statement", ["copy/entity", "copy/advance", "copy/fact", "copy/judged"])
+@pytest.mark.representatives(2)
 def test_copy_that_was_interrupted_goes_on(
     full: Graph,
     empty: Graph,

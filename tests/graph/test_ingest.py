@@ -585,6 +585,7 @@ CALLED = "MATCH ()-[f:FACT]->() RETURN DISTINCT f.relation, f.relation_label ORD
 
 
 @pytest.mark.usefixtures("batches")
+@pytest.mark.representatives(2)
 def test_facts_carry_what_their_relation_is_called(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "_FACTS_AT_ONCE", 2)
     ingest.load(graph, small(relation_records=[Relation("P36", "capital")]))

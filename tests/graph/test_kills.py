@@ -114,6 +114,7 @@ def test_load_killed_in_any_statement_ends_as_undisturbed(
 
 @ONE_ENGINE
 @pytest.mark.parametrize("query", ["load/begin", "load/entities", "load/relations", "load/standing_facts"])
+@pytest.mark.representatives(2)
 def test_load_killed_between_batches_resumes_after_first(graph: Graph, tmp_path: Path, query: str) -> None:
     load_in_batches(graph, FIRST)
     undisturbed = left_by(graph)

@@ -110,6 +110,7 @@ def test_entity_ids_without_an_index_scan_entities(named: Graph) -> None:
         ("explore/facts_of_entities", {"entities": ["Paris", "FRANCE"], "relations": ["capital"]}, ["1"]),
     ],
 )
+@pytest.mark.representatives(2)
 def test_query_with_names_takes_aliases_in_any_case(
     named: Graph, query: str, parameters: dict[str, object], expected: list[str]
 ) -> None:

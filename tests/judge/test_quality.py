@@ -67,6 +67,7 @@ def test_only_one_answer_was_ever_given():
     assert quality.macro_f1 == 0
 
 
+@pytest.mark.slow
 def test_gain_interval_agrees_with_bootstrap_over_facts():
     random = np.random.default_rng(4)
     effects = np.repeat(random.normal(size=100), 3)

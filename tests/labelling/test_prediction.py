@@ -38,6 +38,7 @@ def drawn_rounds(known: np.ndarray, asked: int, seed: int) -> list[tuple[Positio
     return [(positions, generator.random(asked) > known[positions]) for _ in range(3)]
 
 
+@pytest.mark.slow
 def test_held_out_error_of_recorded_answers_is_small() -> None:
     effects, known = recorded()
     rounds = drawn_rounds(known, 600, seed=1)

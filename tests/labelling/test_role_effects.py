@@ -62,6 +62,7 @@ def test_rings_are_tested_by_holm_from_the_clearest() -> None:
         ((19, 0, 0, 0), []),
     ],
 )
+@pytest.mark.representatives(2)
 def test_ring_notes_answers_that_decide_its_verdict(counts: Counts, expected: list[str]) -> None:
     notes = " ".join(effects({FAR: counts}).notes)
     assert bool(notes) == bool(expected)
@@ -94,6 +95,7 @@ def test_one_ring_alone_has_the_verdict_of_forgetting() -> None:
         ((500, 0, 0, 500), (500, 0, 0, 500), "kept", ("Kept near", "Kept far")),
     ],
 )
+@pytest.mark.representatives(2)
 def test_worst_ring_is_the_verdict(near: Counts, far: Counts, verdict: str, words: tuple[str, ...]) -> None:
     found = effects({"inverse": near, FAR: far})
     assert found.verdict is not None
@@ -102,6 +104,7 @@ def test_worst_ring_is_the_verdict(near: Counts, far: Counts, verdict: str, word
 
 
 @pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.slow), 6])
+@pytest.mark.slow
 def test_facts_needed_decide_all_rings_in_80_percent(count: int) -> None:
     rings = RINGS[:count]
     undecided = effects(dict.fromkeys(rings, (15, 3, 3, 9)))

@@ -164,6 +164,7 @@ def test_entities_from_texts_are_loaded_without_texts(
 
 
 @ON_BOTH
+@pytest.mark.representatives(2)
 def test_orders_are_facts_with_dates(own: Graph, graph: Graph, tmp_path: Path) -> None:
     fill(own, (DATA / "northwind.cypher").read_text())
     address = own.endpoint.address

@@ -211,6 +211,7 @@ def test_refresh_notices_weights_of_any_device(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("name", "method"), [("gemma3, narrow window", "packed"), *(("llama", method) for method in METHODS)]
 )
+@pytest.mark.representatives(2)
 def test_methods_on_a_gpu_equal_those_of_the_cpu(name: str, method: ScoringMethod) -> None:
     layers = {"layer_types": ["sliding_attention", "full_attention"]} if name.startswith("gemma3") else {}
     tokenizer = byte_level(bos=True)

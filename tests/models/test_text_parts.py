@@ -57,6 +57,7 @@ def save_multimodal(kind, folder):
 
 
 @pytest.mark.parametrize("kind", MULTIMODAL)
+@pytest.mark.representatives(2)
 def test_multimodal_text_part_scores_as_the_whole_model(kind, tmp_path):
     whole = save_multimodal(kind, tmp_path)
     scorer = load_scorer(f"hf:{tmp_path}", device="cpu")

@@ -10,6 +10,7 @@ from kgprobe.base.options import Option, options_of
 from kgprobe.datasets import DatasetOptions
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.models.spec_forms import LocalOptions
+from kgprobe.loaders.sparql import SparqlOptions
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.studies.options import (
@@ -17,6 +18,7 @@ from kgprobe.papers.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    RobustnessOptions,
     StrategiesOptions,
 )
 from kgprobe.papers.tables import PAPERS
@@ -34,12 +36,13 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "study sentences": (DistractorOptions, DrawOptions),
     "study scaling": (DistractorOptions, DrawOptions),
     "study calibration": (MeasuresOptions,),
-    "study robustness": (MeasuresOptions,),
+    "study robustness": (RobustnessOptions, MeasuresOptions),
     "study sampling": (ReplayOptions,),
     "study examples": (ExampleCountsOptions,),
     "study prompting": (PromptingOptions,),
     "study noisy-examples": (NoisyExamplesOptions,),
     "rounds run": (RoundsOptions,),
+    "load sparql": (SparqlOptions,),
     "dataset build": (DatasetOptions,),
     "dataset probe": (ExampleOptions,),
     "dataset export": (ExampleOptions,),

@@ -182,6 +182,7 @@ def values_of(hint: Any) -> some.SearchStrategy[Any]:
 
 @settings(max_examples=30)
 @given(data=some.data())
+@pytest.mark.representatives(2)
 def test_evidence_is_read_as_what_was_written(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: some.DataObject
 ) -> None:
@@ -254,6 +255,7 @@ def test_each_fact_has_one_outcome_in_order(name: str, setting: ProbeContext, tm
     assert list(map(plain, read_outcomes(tmp_path / FILE, kind.evidence()))) == list(map(plain, outcomes))
 
 
+@pytest.mark.representatives(2)
 def test_same_seed_asks_the_same_in_any_batch(name: str, setting: ProbeContext) -> None:
     probe = made(name, setting)
     for seed in ([7], [7, 1]):

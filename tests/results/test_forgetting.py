@@ -28,6 +28,7 @@ def forgetting(both: int, lost: int, gained: int, neither: int, margin: float = 
         ((5, 1, 0, 4), LossVerdict.UNDECIDED),
     ],
 )
+@pytest.mark.representatives(2)
 def test_verdict_is_by_the_bounds(counts: tuple[int, int, int, int], verdict: LossVerdict) -> None:
     found = forgetting(*counts)
     assert found.verdict is verdict

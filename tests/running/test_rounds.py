@@ -87,6 +87,7 @@ def test_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.representatives(2)
 def test_own_answers_add_up_to_what_was_asked(graph: Graph, learner: str) -> None:
     load_graph(graph)
     whole_run(graph, "run", learner=learner)
@@ -229,6 +230,7 @@ QUICK = [("hierarchical", "information"), ("propagation", "thompson"), ("indepen
         ]
     ],
 )
+@pytest.mark.representatives(2)
 def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, learner: str, sampling: str) -> None:
     load_graph(graph, facts=100)
     probe = HashProbe(graph)
@@ -401,6 +403,7 @@ def test_what_was_loaded_since_is_told(graph: Graph) -> None:
     ("name", "value"),
     [("uid", "x/../../../victim"), ("uid", None), ("uid", 7), ("uid", "0123456g"), ("id", "../victim"), ("id", ".")],
 )
+@pytest.mark.representatives(2)
 def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, name: str, value: object) -> None:
     load_graph(graph, entities=10, facts=30)
     whole_run(graph, "mine", rounds=1)
@@ -430,6 +433,7 @@ def test_no_folder_is_taken_from_a_graph_unchecked(graph: Graph, home: Path, nam
         ("SET run.form = 1", "its form is 1, not 6"),
     ],
 )
+@pytest.mark.representatives(2)
 def test_run_of_another_version_is_told_listed_and_forgotten(graph: Graph, change: str, told: str) -> None:
     load_graph(graph, entities=10, facts=30)
     whole_run(graph, "old", rounds=1)

@@ -74,6 +74,7 @@ def run_rounds(graph: Graph, run: str, *, shown: bool = True, **options: Any) ->
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.representatives(2)
 def test_facts_after_a_run_hold_its_beliefs(loaded: Graph, learner: str) -> None:
     run_rounds(loaded, "first", learner=learner)
     assert_holds(loaded, "first")

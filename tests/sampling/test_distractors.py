@@ -44,6 +44,7 @@ def test_all_distractors_are_found_and_nothing_else(
 @pytest.mark.parametrize(
     "sizes", [(99, 99), (99, 0), (0, 0)], ids=["shuffled pools", "listed pools", "pools by number"]
 )
+@pytest.mark.representatives(2)
 def test_every_distractor_is_equally_probable(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int]
 ) -> None:

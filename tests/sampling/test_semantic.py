@@ -61,6 +61,7 @@ def records(of: Described) -> tuple[list[Entity], list[Fact]]:
 @pytest.mark.parametrize("weighting", ["tf-idf", "bm25"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(of=described(), data=some.data())
+@pytest.mark.representatives(2)
 def test_nearest_are_those_of_the_definition_in_its_order(
     monkeypatch: pytest.MonkeyPatch, piece: int, weighting: str, of: Described, data: some.DataObject
 ) -> None:

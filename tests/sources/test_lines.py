@@ -86,6 +86,7 @@ def unpacker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("unpacker")
 @pytest.mark.parametrize("share", [0.3, 0.7, 0.9999])
 @pytest.mark.parametrize("kind", ["gz", "bz2", "zst"])
+@pytest.mark.representatives(5)
 def test_damaged_pack_keeps_its_whole_part_and_names_the_break(tmp_path: Path, kind: str, share: float) -> None:
     # bzip2 packs blocks of 900 kB, so less than one of them would leave nothing to keep.
     text = TEXT * 10

@@ -175,6 +175,7 @@ def test_so_many_facts_do_and_fewer_do_not(loss: float, discordant: float, margi
 
 @pytest.mark.parametrize("rows", [1, 2, 4, 10])
 @pytest.mark.parametrize(("discordant", "margin"), [(0.1, 0.02), (0.3, 0.05), (0.6, 0.1), (0.05, 0.01), (0.02, 0.02)])
+@pytest.mark.representatives(5)
 def test_facts_needed_decide_all_rows_in_80_percent(rows: int, discordant: float, margin: float) -> None:
     total = facts_needed(0.0, discordant, margin, verdicts=rows)
     assert total is not None

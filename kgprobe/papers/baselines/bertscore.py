@@ -87,7 +87,7 @@ def _f1(names: Sequence[Vectors], lines: Sequence[Vectors]) -> Floats:
 def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
     if tools.encoder is None:
         raise lacking("bertscore", "encoder")
-    return over_beams(tools, facts, partial(bert_score, tools.encoder))
+    return over_beams(tools, facts, tools.beams, partial(bert_score, tools.encoder))
 
 
 BASELINE = BaselineKind("bertscore", "similarity in meaning of the continuation and a name", _measure, needs="encoder")

@@ -117,7 +117,7 @@ def _question(sentence: str, names: Sequence[str], line: str) -> str:
 def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
     if tools.grader is None:
         raise lacking("grader", "grader")
-    return over_beams(tools, facts, partial(llm_grader, tools.grader))
+    return over_beams(tools, facts, tools.grader_beams, partial(llm_grader, tools.grader))
 
 
 BASELINE = BaselineKind(

@@ -134,7 +134,10 @@ def continue_sentences(scorer: Scorer, items: Sequence[BaselineItem], beams: int
 
 
 def over_beams(
-    tools: Tools, facts: Sequence[ClozeItem], measure: Callable[[Sequence[BaselineItem], Continued], Values]
+    tools: Tools,
+    facts: Sequence[ClozeItem],
+    widths: Sequence[int],
+    measure: Callable[[Sequence[BaselineItem], Continued], Values],
 ) -> BySentence:
     """Return a baseline's values for the facts' sentences, for each number of beams.
 
@@ -143,8 +146,8 @@ def over_beams(
     items = baseline_items(facts)
     columns = []
     reasons: dict[int, str] = {}
-    for beams in tools.beams:
+    for beams in widths:
         values = measure(items, continue_sentences(tools.scorer, items, beams))
         columns.append(values.values)
         reasons |= values.reasons
-    return BySentence([{"beams": beams} for beams in tools.beams], np.stack(columns, axis=1), reasons)
+    return BySentence([{"beams": beams} for beams in widths], np.stack(columns, axis=1), reasons)

@@ -114,8 +114,9 @@ def open_measures(
         behind_api = is_api(grading.name)
         grader = api_grader(grading.generator()) if behind_api else local_grader(grading.local_scorer())
     beams = tuple(sorted(set(options.beams)))
+    grader_beams = tuple(sorted(set(options.grader_beams))) or beams
     counts = (*(n for n in COUNTS if n < most), most)
-    tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, options.karr, encoder, grader)
+    tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, options.karr, encoder, grader, grader_beams)
     names = _names(options, tools)
     config = {
         "graph": graph_state(graph),
@@ -123,6 +124,7 @@ def open_measures(
         "as_of": as_of,
         "seed": seed,
         "beams": beams,
+        "grader_beams": grader_beams,
         "counts": counts,
         "karr": options.karr,
         "encoder": options.encoder,

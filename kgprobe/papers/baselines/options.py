@@ -34,6 +34,9 @@ class MeasuresOptions:
         minimum=1,
         flag="beams",
     )
+    grader_beams: tuple[int, ...] = option(
+        (), "Beam width, for the grader; repeatable.", minimum=1, shown_default="those of --beams"
+    )
     encoder: str | None = option(
         None, "Encoder of BERTScore, such as hf:roberta-large.", metavar="SPEC", shown_default="no BERTScore"
     )

@@ -38,11 +38,12 @@ class Tools:
 
     Attributes:
         as_of: reference date, ``yyyymmdd``; objects that are true at it are not used as distractors.
-        beams: numbers of beams, ascending.
+        beams: numbers of beams of ROUGE-L and BERTScore, ascending.
         counts: the n of Min@n, Avg@n and precision@n, ascending.
         karr: form of KaRR, one of ``KARR_FORMS``.
         encoder: encoder of texts, if any.
         grader: grader of continuations, if any.
+        grader_beams: numbers of beams of the grader, ascending.
     """
 
     graph: "Graph"
@@ -54,6 +55,7 @@ class Tools:
     karr: str = KARR_FORMS[0]
     encoder: "Encoder | None" = None
     grader: Grader | None = None
+    grader_beams: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

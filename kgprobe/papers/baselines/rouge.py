@@ -49,7 +49,7 @@ def _words(text: str) -> list[str]:
 
 
 def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
-    return over_beams(tools, facts, rouge_l)
+    return over_beams(tools, facts, tools.beams, rouge_l)
 
 
 BASELINE = BaselineKind("rouge-l", "overlap of the continuation with a name of the object", _measure)

@@ -4,8 +4,8 @@ Sections 4.2 and 4.3 of the distractor paper; docs/methods/studies.md. :mod:`kgp
 statistics.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.files import UNREADABLE_JSON
+from kgprobe.base.files import UNREADABLE_JSON, home
 from kgprobe.base.intervals import Mean
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.baselines.human_data import Scored
 from kgprobe.papers.baselines.measures import Scores
+from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.studies.options import LATEST
 from kgprobe.papers.studies.study import WHOLE, Study, category, counted_notes, json_number
 from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot
 from kgprobe.results.result import Listing
@@ -92,6 +94,8 @@ class TauBySentences(ResultRow):
     gain: float | None
 
 
+# Options of configurations, see kgprobe.papers.baselines.measures.
+_OPTIONS = ("aggregation", "n", "beams")
 _TAU = "Kendall's τ, mean over {folds} folds"
 _GAIN = "(τ of m sentences + 1) / (τ of one sentence + 1)"
 _BY_N, _BY_M, _GAIN_BY_M = "By the number of distractors", "By the number of cloze sentences", "Gain by cloze sentences"
@@ -308,31 +312,65 @@ def _calibration_verdict(table: Sequence[RankedMeasure], folds: int) -> str:
     return f"{verdict}. On its own facts, {first_on_own.measure} agrees best (τ {facts})."
 
 
-def best_configurations(calibration: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the best configuration of each fold by measure, from the folder or the file of a calibration study."""
+class _CalibratedSettings(msgspec.Struct):
+    counts: list[int]
+    karr: str
+
+
+class Calibrated(msgspec.Struct):
+    """The parts of a stored calibration study that are read later."""
+
+    configurations: list[dict[str, Any]]
+    config: _CalibratedSettings
+
+    @property
+    def best(self) -> dict[str, list[dict[str, Any]]]:
+        """Best configuration of each fold by measure."""
+        best: dict[str, list[dict[str, Any]]] = {}
+        for row in self.configurations:
+            options = {option: value for option, value in row.items() if option in _OPTIONS and value is not None}
+            best.setdefault(str(row["measure"]), []).append(options)
+        return best
+
+    def applied(self, chosen: MeasuresOptions, given: Container[str]) -> MeasuresOptions:
+        """Return options of measures with the calibration's settings, of which only the best beams are computed.
+
+        Args:
+            given: names of the options that the caller gave.
+
+        Raises:
+            ArgumentError: a given option excludes a best configuration, or gives it another meaning.
+        """
+        widths: dict[str, set[int]] = {"beams": set(), "grader_beams": set()}
+        for measure, rows in self.best.items():
+            name = "grader_beams" if measure == "grader" else "beams"
+            widths[name] |= {options["beams"] for options in rows if "beams" in options}
+        own: dict[str, Any] = {name: tuple(sorted(beams)) for name, beams in widths.items() if beams}
+        own |= {"distractors": max(self.config.counts), "karr": self.config.karr}
+        for name in filter(given.__contains__, own):
+            value, needed = getattr(chosen, name), own[name]
+            if not (set(needed) <= set(value) if isinstance(needed, tuple) else needed == value):
+                remedy = "leave it out, or calibrate with it"
+                raise ArgumentError(name, f"is {value}, but the calibration needs {needed}: {remedy}.")
+        return replace(chosen, **{name: value for name, value in own.items() if name not in given})
+
+
+def read_calibration(calibration: Path) -> Calibrated:
+    """Read a calibration study from its folder or its file, or the latest stored one (``latest``)."""
     path = calibration / WHOLE if calibration.is_dir() else calibration
+    if str(calibration) == LATEST:
+        stored = (home() / "studies").glob(f"{CalibrationStudy.name}-*/{WHOLE}")
+        latest = max(stored, key=lambda file: file.stat().st_mtime, default=None)
+        if latest is None:
+            raise ArgumentError("calibration", "is missing: run `kgprobe study calibration SCORES` first.")
+        path = latest
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=_StoredCalibration)
+        return msgspec.json.decode(path.read_bytes(), type=Calibrated)
     except OSError as error:
         raise ArgumentError("calibration", f"cannot be read: {path}: {error.strerror}.") from error
     except UNREADABLE_JSON as error:
         remedy = "expected the folder of a `kgprobe study calibration`, which contains its study.json"
         raise ArgumentError("calibration", f"is not a calibration study: {path} ({error}); {remedy}.") from error
-    best: dict[str, list[dict[str, Any]]] = {}
-    for row in stored.configurations:
-        options = {option: value for option, value in row.items() if option in _OPTIONS and value is not None}
-        best.setdefault(str(row["measure"]), []).append(options)
-    return best
-
-
-# Options of configurations, see kgprobe.papers.baselines.measures.
-_OPTIONS = ("aggregation", "n", "beams")
-
-
-class _StoredCalibration(msgspec.Struct):
-    """The part of a stored calibration study that is read later."""
-
-    configurations: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,13 @@ _FORMER = "Share of former objects (temporal distractors) by position"
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class StrategiesStudy(Study):
-    """Mean Min@n by strategy."""
+    """Mean Min@n by strategy.
 
+    Attributes:
+        facts: number of facts that were asked with every strategy.
+    """
+
+    facts: int
     data: Annotated[Sequence[StrategyMean], Listing(main=True)]
 
     name: ClassVar[str] = "strategies"
@@ -133,6 +138,7 @@ def strategies_study(
     return StrategiesStudy(
         verdict=_hardest(values, curves, seed),
         title=f"Mean Min@n by strategy · {model} · {len(common):,} facts",
+        facts=len(common),
         data=data,
         notes=notes + _unaskable(measured),
         config=config,

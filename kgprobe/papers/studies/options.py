@@ -48,6 +48,9 @@ class Measuring(TypedDict, total=False):
     probes: Sequence[str]
 
 
+# In place of the folder of a calibration study.
+LATEST = "latest"
+
 # Defaults of the probes, which are those of the studies.
 _DISTRACTORS = DistractorOptions()
 _EXAMPLES = ExampleOptions()
@@ -59,7 +62,7 @@ class RobustnessOptions:
 
     calibration: Path | None = option(
         None,
-        "Folder of a calibration study, whose best configurations are used.",
+        "Folder of a calibration study, whose best configurations are used; latest: the last stored one.",
         shown_default="the greatest n and the widest beam",
         common=True,
     )

@@ -193,6 +193,7 @@ CHANGED = {
 
 @ON_ONE
 @pytest.mark.parametrize("case", [*FOREIGN, *CHANGED])
+@pytest.mark.representatives(3)
 def test_properties_of_the_user_are_refused_and_kept(case: str, own: Graph, table: LabelTable, mapping: Path) -> None:
     acted = [fact for fact in table.rows() if fact.relation == "ACTED_IN"]
     labels = table if case != "unlabelled" else write_table(table.folder.parent / "acted", acted)
@@ -233,6 +234,7 @@ MEANWHILE = {
 
 @ON_BOTH
 @pytest.mark.parametrize("case", MEANWHILE)
+@pytest.mark.representatives(2)
 def test_write_of_the_user_in_between_is_kept(case: str, own: Graph, table: LabelTable, mapping: Path) -> None:
     with ending_at(Moment("before", "own/label_relationships"), lambda: write_elsewhere(own, MEANWHILE[case])):
         done = write(table, own, mapping)

@@ -351,6 +351,7 @@ def test_batch_without_an_id_is_found_among_newer_ones(
         (None, 1, 1),
     ],
 )
+@pytest.mark.representatives(2)
 def test_killed_program_finds_its_batch_again(
     hold: str | None, held: int, expected: int, cache: AnswerCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:

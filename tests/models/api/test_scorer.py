@@ -48,6 +48,7 @@ def scorer_of(server: ScoreServer, tokenizer: object = None, method: str | None 
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.representatives(2)
 def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, form: str) -> None:
     with serve(local, form) as server:
         scorer = scorer_of(server, local.tokenizer if form == "echo_text" else None)
@@ -155,6 +156,7 @@ def test_text_and_next_token_fit_into_the_context(local: Scorer) -> None:
         ("echo", "side by side", "Parallel requests give other log-probabilities"),
     ],
 )
+@pytest.mark.representatives(6)
 def test_server_that_lies_is_refused_with_what_it_lacks(local: Scorer, form: str, lie: str, told: str) -> None:
     with serve(local, form, lie) as server, pytest.raises(KgprobeError, match=f"cannot score.*{told}"):
         scorer_of(server)

@@ -47,6 +47,7 @@ def ask(proxy: FaultProxy, thinking: Thinking | None, **shared: Any) -> Answer:
         (of_reasoning, in_field, (), "reasoning"),
     ],
 )
+@pytest.mark.representatives(2)
 def test_way_is_found_and_answers_are_behind_the_thought(
     modes: Any, form: Any, refuses: tuple[str, ...], way: str
 ) -> None:

@@ -63,6 +63,7 @@ BEAMS = [
 
 
 @pytest.mark.parametrize(("name", "beams"), BEAMS)
+@pytest.mark.representatives(2)
 def test_it_finds_what_the_definition_finds(name: str, beams: int) -> None:
     scorer = make_scorer(name, likely_token(name))
     ended = 0

@@ -59,6 +59,7 @@ def test_without_temperature_each_token_is_the_most_probable_one(name: str) -> N
 
 @pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
 @pytest.mark.parametrize("temperature", [1.0, pytest.param(0.0, marks=pytest.mark.slow)])
+@pytest.mark.representatives(2)
 def test_answer_does_not_depend_on_what_is_asked_with_it(name: str, temperature: float) -> None:
     generator = LocalGenerator(make_scorer(name))
     requests = [Request(prompt, 9, temperature, seed) for prompt in PROMPTS[:3] for seed in (1, 2)]
@@ -252,6 +253,7 @@ def test_continuation_goes_on_over_lines_and_knows_no_chat(chat: str | None) -> 
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma3, narrow window", "mamba"])
+@pytest.mark.representatives(2)
 def test_equal_prompts_are_computed_once(name: str) -> None:
     scorer = make_scorer(name)
     generator = LocalGenerator(scorer)

@@ -36,6 +36,7 @@ def plain_scores(model, tokenizer, leading) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("architecture", parameters(MODERN))
+@pytest.mark.representatives(4)
 def test_architecture_gets_its_method_and_plain_scores(architecture, tokenizer, monkeypatch):
     # Prefixes pay for short prompts, too.
     monkeypatch.setattr(plan_module, "_PASS", 4)

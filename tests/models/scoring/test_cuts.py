@@ -66,6 +66,7 @@ def cuts(tokenizer):
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=150, deadline=None)
 @given(prompt=TEXT, names=st.lists(TEXT, max_size=4), separator=st.sampled_from([" ", "", ": "]))
+@pytest.mark.representatives(2)
 def test_tokenize_with_cuts_equals_tokenizing_whole_texts(kind, prompt, names, separator):
     tokenizer = KINDS[kind]
     (found,) = tokenize(tokenizer, [prompt], [names], separator=separator, leading=(7,), end=9)

@@ -67,6 +67,7 @@ KINDS = ("llama", "gemma3, narrow window", "opt", "bloom", "mamba")
 
 
 @pytest.mark.parametrize(("name", "bos", "eos"), rotate(ARCHITECTURES, OPTIONS))
+@pytest.mark.representatives(4)
 def test_scores_are_those_of_plain_forward_passes(name, bos, eos, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name, bos=bos)
@@ -78,6 +79,7 @@ def test_scores_are_those_of_plain_forward_passes(name, bos, eos, tokenizer, tin
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS)
+@pytest.mark.representatives(3)
 def test_every_method_gives_the_same(name, method, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name, methods=(method,))
@@ -86,6 +88,7 @@ def test_every_method_gives_the_same(name, method, tokenizer, tiny_models):
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gemma3, narrow window", "bloom", "mamba"])
+@pytest.mark.representatives(2)
 def test_long_prefix_of_many_prompts_is_shared(name, tokenizer, tiny_models):
     examples = "Tokyo is the capital of Japan, and Paris of France. " * 3
     prompts = [examples + prompt for prompt in PROMPTS] + [examples.strip(), "Paris", *PROMPTS]
@@ -363,6 +366,7 @@ def test_prompt_of_fifty_examples_is_computed_once(name, tokenizer):
 
 
 @pytest.mark.parametrize("name", slow_except(ARCHITECTURES, KINDS))
+@pytest.mark.representatives(2)
 def test_beginning_is_computed_once_for_all_calls(name, tokenizer):
     examples = "Tokyo is the capital of Japan, Paris of France, Łódź of nothing at all. " * 5
     model = random_model(name, len(tokenizer))

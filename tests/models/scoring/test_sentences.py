@@ -48,6 +48,7 @@ def naive(scorer: Scorer, passage: Passage, leading: Sequence[int], from_span: b
     ("name", "kind", "bos"),
     [("gpt2", byte_level, True), ("llama", unigram, True), ("qwen2", byte_level, False)],
 )
+@pytest.mark.representatives(2)
 def test_scores_are_their_definition(name: str, kind: type, bos: bool, from_span: bool) -> None:
     tokenizer = kind(bos=bos)
     scorer = Scorer(random_model(name, len(tokenizer)), tokenizer, name=name)

@@ -78,6 +78,7 @@ def counting(module: torch.nn.Module) -> Iterator[Counter[str]]:
 
 
 @pytest.mark.parametrize(("name", "beginning"), rotate(ARCHITECTURES, [(BEGINNING,), ("",)]))
+@pytest.mark.representatives(4)
 def test_states_are_those_of_plain_forward_passes(name, beginning, tokenizer, tiny_models):
     model = tiny_models[name]
     scorer = Scorer(model, tokenizer, name=name)

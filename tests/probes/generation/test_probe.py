@@ -83,6 +83,7 @@ def read(graph: Graph, fact: str, said: str | Answer | Unanswered, **options: An
 
 @pytest.mark.parametrize("prompt", ["examples", "sentences", "both"])
 @pytest.mark.parametrize("chat", [False, True])
+@pytest.mark.representatives(2)
 def test_text_is_that_of_a_plain_greedy_search(loaded: Graph, prompt: str, chat: bool) -> None:
     scorer = tiny(chat=chat)
     options = {"prompt": prompt, "examples": 3, "new_tokens": 12, "separator": ": ", "between": "\\n"}

@@ -106,6 +106,7 @@ def test_options_have_help_and_reach_probe_and_strategy(name: str, graph: Graph,
 
 @strategies
 @pytest.mark.parametrize("count", [3, len(PEOPLE)])
+@pytest.mark.representatives(3)
 def test_sentences_have_at_most_n_distractors_of_their_fact(
     name: str, count: int, graph: Graph, tiny: Scorer, asked: list[Sentences]
 ) -> None:
@@ -124,6 +125,7 @@ def test_sentences_have_at_most_n_distractors_of_their_fact(
 
 
 @strategies
+@pytest.mark.representatives(2)
 def test_same_seed_chooses_the_same_in_any_batch(name: str, graph: Graph, tiny: Scorer, asked: list[Sentences]) -> None:
     asked = asked[:8]
     strategy = made(name, graph, tiny)

@@ -44,6 +44,7 @@ def drawn(
 @pytest.mark.parametrize("any_type", [False, True], ids=["of its type", "of any type"])
 @pytest.mark.parametrize("draws", [0, 48], ids=["gone through", "drawn"])
 @pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.representatives(2)
 def test_all_negatives_are_found_and_nothing_else(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, draws: int, seed: int, any_type: bool
 ) -> None:
