@@ -9,8 +9,8 @@ from kgprobe.base.errors import UnknownNameError
 from kgprobe.base.options import Option, options_of
 from kgprobe.datasets import DatasetOptions
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
-from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.loaders.sparql import SparqlOptions
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.studies.options import (
