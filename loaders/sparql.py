@@ -11,10 +11,12 @@ The gathered graph is stored (:mod:`.sparql_topic`), so that the same load sends
 endpoint again.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgprobe.base.errors import ArgumentError
 from kgprobe.base.options import option
 from kgprobe.base.progress import print_message
 from kgprobe.sources.contract import Loader, ShownText
@@ -27,6 +29,7 @@ from .wikidata_model import (
     LITERALS_OPTION,
     OWN_LIST,
     OWN_PAGES,
+    PROPERTY_ID,
     SHIPPED_OPTION,
     TEMPLATES_OPTION,
     TRUTHY_OPTION,
@@ -42,6 +45,8 @@ if TYPE_CHECKING:
 _PLAN = WalkPlan()
 
 ENDPOINT = "https://query.wikidata.org/sparql"
+# Topic, id and name of each center; an id that we do not know is empty.
+TOPICS = Path(__file__).with_name("kglens_centers.tsv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,17 @@ class SparqlOptions:
     """Options of the loader."""
 
     centers: tuple[str, ...] = option(
-        help="Where walks begin; may be given several times.", flag="center", metavar="Q…", common=True
+        (),
+        "Where walks begin: an id, or an English name of the item with most pages; may be given several times.",
+        flag="center",
+        metavar="Q…|NAME",
+        common=True,
+    )
+    topic: str | None = option(
+        None,
+        "Begin also at the centers of a graph of KGLens: its 16 countries or 30 NBA teams, or 84 films from 2015 on"
+        " (our choice; the paper does not list its own).",
+        choices=("countries", "nba", "films"),
     )
     steps: int = option(_PLAN.steps, "Steps of a walk.", minimum=1, common=True)
     walks: int = option(_PLAN.walks, "Walks from each center.", minimum=1, common=True)
@@ -81,6 +96,9 @@ class SparqlOptions:
         metavar="FILE",
         shown_default="a list of our own",
     )
+    active: tuple[str, ...] = option(
+        (), "Ask this relation and walk along it, although the list has it; may be given several times.", metavar="P…"
+    )
     templates: Path | None = option(**TEMPLATES_OPTION, common=True)
     shipped_templates: bool = option(**SHIPPED_OPTION)
     endpoint: str = option(
@@ -106,16 +124,21 @@ def _open(options: SparqlOptions) -> "Topic":
     from .sparql_client import SparqlClient
     from .sparql_topic import EntityFilters, TopicChoice, open_topic
 
-    check_forms("centers", options.centers, ITEM_ID, "Q42")
+    centers = [*options.centers, *_centers_of(options.topic)]
+    if not centers:
+        raise ArgumentError("centers", "is empty; expected at least one, or a `topic`.")
+    check_forms("active", options.active, PROPERTY_ID, "P131")
     check_forms("without_types", options.without_types, ITEM_ID, "Q4167410")
+    listed = read_inactive_relations(options.inactive)
+    inactive = {relation: why for relation, why in listed.items() if relation not in options.active}
     choice = TopicChoice(
-        centers=tuple(dict.fromkeys(options.centers)),
+        centers=tuple(dict.fromkeys(centers)),
         plan=WalkPlan(options.steps, options.walks, options.limit, options.seed),
         filters=EntityFilters(options.min_sitelinks, options.with_alias, tuple(sorted(set(options.without_types)))),
         branches=options.branches,
         languages=with_fallback(distinct_languages(options.languages)),
         truthy=options.truthy,
-        inactive=read_inactive_relations(options.inactive),
+        inactive=inactive,
         literals=options.literals,
         all_objects=options.all_objects,
     )
@@ -125,6 +148,14 @@ def _open(options: SparqlOptions) -> "Topic":
     return open_topic(
         choice, client, templates=options.templates, shipped=options.shipped_templates, refresh=options.refresh
     )
+
+
+def _centers_of(topic: str | None) -> Iterator[str]:
+    """Yield the centers of a topic: ids, and names where the id is unknown."""
+    for line in TOPICS.read_text(encoding="utf-8").splitlines():
+        own, identifier, name = line.split("\t")
+        if own == topic:
+            yield identifier or name
 
 
 loader = Loader(
@@ -137,6 +168,7 @@ loader = Loader(
     \b
     kgprobe load sparql --center Q183 --steps 3 --contact you@example.org
     kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias
+    kgprobe load sparql --as-paper kglens --topic nba
     """,
     options=SparqlOptions,
     open=_open,

@@ -27,6 +27,7 @@ from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
 from .wikidata_model import (
     BRANCHES,
+    ITEM_ID,
     LANGUAGES,
     OWN_PAGES,
     names,
@@ -72,7 +73,7 @@ class TopicChoice:
     """Settings of a topical graph.
 
     Attributes:
-        centers: ids of the items where walks begin, without filters.
+        centers: ids or English names of the items where walks begin, without filters.
         branches: maximum number of incoming statements per entity that walks draw from.
         languages: languages of names; the first with a label gives it, aliases come from all.
         truthy: True to read only the preferred statements of a subject and relation, if any; else all but deprecated.
@@ -175,8 +176,9 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     facts.
     """
     wikidata = Wikidata(client, choice.languages, choice.truthy, choice.branches, sorted(choice.inactive))
-    profiles = wikidata.profiles(choice.centers)
-    for center in choice.centers:
+    centers = _ids_of(choice.centers, wikidata)
+    profiles = wikidata.profiles(centers)
+    for center in centers:
         if not names(profiles[center].labels, (), ())[0]:
             raise KgprobeError(
                 f"{client.endpoint} has no {center} with a label in {', '.join(choice.languages)}. Check the id; it may"
@@ -192,9 +194,9 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
 
     client.report(
         f"Asking {client.endpoint} for {choice.plan.walks:,} walks of {choice.plan.steps} steps from each of"
-        f" {len(choice.centers)} centers, one request at a time."
+        f" {len(centers)} centers, one request at a time."
     )
-    reached = walk(choice.centers, choice.plan, wikidata, choice.inactive, admitted, report)
+    reached = walk(centers, choice.plan, wikidata, choice.inactive, admitted, report)
     if wikidata.hubs:
         client.report(f"Too much leads to these to be asked for, so no walk went there: {', '.join(wikidata.hubs)}.")
     gathered = _gathered(choice, wikidata, reached)
@@ -202,6 +204,18 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
         entities = ", ".join(sorted(wikidata.uncounted))
         client.report(f"These have too many statements to count the ones that are not loaded: {entities}.")
     return gathered
+
+
+def _ids_of(centers: Sequence[str], wikidata: Wikidata) -> list[str]:
+    """Return the ids of centers, and report the items of those that are names.
+
+    Raises:
+        KgprobeError: no item has one of the names.
+    """
+    items = wikidata.named([center for center in centers if not ITEM_ID.fullmatch(center)])
+    if items:
+        wikidata.client.report(f"Centers: {', '.join(f'{name} is {item}' for name, item in items.items())}.")
+    return list(dict.fromkeys(items.get(center, center) for center in centers))
 
 
 def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -> Gathered:

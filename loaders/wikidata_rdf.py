@@ -8,6 +8,7 @@ are read, and sampled in the order of a hash of the statement. Excluded relation
 reads all humans. Only plain SPARQL 1.1 is used, without label services and engine hints.
 """
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -135,6 +136,23 @@ class Wikidata:
             for identifier in part:
                 self._profiles[identifier] = self._profile(rows[identifier])
         return self._profiles
+
+    def named(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the item of each English name, a label or an alias: of several the one with most pages.
+
+        Raises:
+            KgprobeError: no item has one of the names.
+        """
+        rows = self.client.select(_PREFIXES + _named_query(names), divisible=False) if names else []
+        items: dict[str, list[str]] = {name: [] for name in names}
+        for row in rows:
+            items[row["name"]].append(_name(row, "item"))
+        profiles = self.profiles(sorted({item for of_name in items.values() for item in of_name}))
+        for name, of_name in items.items():
+            if not of_name:
+                raise KgprobeError(f"{self.client.endpoint} has no item with the English name {name!r}. Give its id.")
+            of_name.sort(key=lambda item: (-(profiles[item].sitelinks or 0), len(item), item))
+        return {name: of_name[0] for name, of_name in items.items()}
 
     def outgoing(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
         """Return the facts of subjects without types, sorted by id and without dates."""
@@ -305,6 +323,15 @@ class Wikidata:
   ?relation wikibase:claim ?claim . ?subject ?claim ?statement .
   {self._of_rank()}
   FILTER(STRSTARTS(STR(?subject), "{ENTITY}Q"))
+}}"""
+
+
+def _named_query(names: Sequence[str]) -> str:
+    values = " ".join(f"{json.dumps(name, ensure_ascii=False)}@en" for name in names)
+    return f"""SELECT DISTINCT ?name ?item {{
+  VALUES ?name {{ {values} }}
+  ?item rdfs:label|skos:altLabel ?name .
+  FILTER(STRSTARTS(STR(?item), "{ENTITY}Q"))
 }}"""
 
 

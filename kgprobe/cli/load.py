@@ -16,6 +16,7 @@ from kgprobe.cli.commands import Command, decorated_by, given_options
 from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import debug_option, graph_option, in_flags, json_option, open_graph
+from kgprobe.cli.presets import as_paper_option
 from kgprobe.cli.running import progress_bars
 from kgprobe.sources.contract import LOADERS, Loader, ShownText, Source, open_source
 
@@ -47,6 +48,7 @@ def _command(name: str) -> click.Command:
     loader = LOADERS.get(name)
 
     @given_options((None, loader.options))
+    @as_paper_option(f"load {name}")
     @decorated_by(*map(_show_option, loader.shows.items()))
     @_propose_option(loader)
     @graph_option

@@ -39,7 +39,11 @@ def as_paper_option(command: str) -> Callable[[Command], Command]:
     def print_preset(_: dict[str, Any]) -> None:
         context = click.get_current_context()
         if _PRESET in context.meta:
-            click.echo(_described(context, *context.meta[_PRESET]), err=True)
+            paper, preset = context.meta[_PRESET]
+            need = preset.need
+            if need and not context.params[need.option] and context.params[need.unless[0]] != need.unless[1]:
+                raise click.UsageError(need.message)
+            click.echo(_described(context, paper, preset), err=True)
 
     return decorated_by(option, prepared_by(print_preset))
 
@@ -58,11 +62,8 @@ def _described(context: click.Context, paper: str, preset: Preset) -> str:
     flags: Mapping[str | None, str] = MappingProxyType(
         {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
     )
-    own = [name for name, option in preset.options.items() if context.params[name] != option.value]
-    parts = []
-    for name, option in preset.options.items():
-        if name not in own:
-            parts.append(_as_typed(flags[name], option.value))
+    own = [name for name, option in preset.options.items() if not option.has(context.params[name])]
+    parts = [_as_typed(flags[name], context.params[name]) for name in preset.options if name not in own]
     lines = [f"As in the paper {paper}: {' '.join(parts)}"] if parts else []
     if own:
         lines.append(f"As given, not as in the paper: {', '.join(flags[name] for name in own)}")
@@ -80,4 +81,4 @@ def _as_typed(flag: str, value: Any) -> str:
     if isinstance(value, bool):
         return flag if value else f"--no-{flag[2:]}"
     values = value if isinstance(value, tuple) else (value,)
-    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in values)
+    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in values) or f"no {flag}"

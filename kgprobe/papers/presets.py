@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kgprobe.base.errors import UnknownNameError, expected_one_of
+from kgprobe.judge import LAST_LAYER
+from kgprobe.probes.true_false import ZERO_SHOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +22,31 @@ class PresetOption:
     Attributes:
         value: value of the option, as in Python.
         section: section of the paper, its table, or its code.
+        also: other values that the paper has, too.
     """
 
     value: Any
     section: str
+    also: tuple[Any, ...] = ()
+
+    def has(self, value: Any) -> bool:
+        """Return True for a value of the paper."""
+        return value == self.value or value in self.also
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """An option without a value in the preset, that the paper's experiment needs.
+
+    Attributes:
+        option: its name in Python.
+        unless: name and value of the option with which it is not needed.
+        message: fault and remedy.
+    """
+
+    option: str
+    unless: tuple[str, Any]
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +56,22 @@ class Preset:
     Attributes:
         options: values by the option's name in Python.
         remark: what else the paper's experiment has, a sentence; empty if nothing.
+        need: option that has to be given; None if there is none.
     """
 
     options: Mapping[str, PresetOption]
     remark: str = ""
+    need: Need | None = None
 
 
 Presets: TypeAlias = Mapping[str, Preset]
 
 
-def _preset(remark: str = "", /, **options: tuple[Any, str]) -> Preset:
-    values = {name: PresetOption(value, section) for name, (value, section) in options.items()}
-    return Preset(MappingProxyType(values), remark)
+def _preset(remark: str = "", need: Need | None = None, /, **options: tuple[Any, str] | PresetOption) -> Preset:
+    values = {}
+    for name, option in options.items():
+        values[name] = option if isinstance(option, PresetOption) else PresetOption(*option)
+    return Preset(MappingProxyType(values), remark, need)
 
 
 _MEASURES = "--encoder (BERTScore) and --grader (LLM judge) add the paper's other measures."
@@ -123,17 +150,33 @@ _ROUNDS: Mapping[str, tuple[Any, str]] = {
     "max_degree": (_ANY_DEGREE, "2.1"),
 }
 _GPT_4 = "In the paper, GPT-4 writes the questions (--writer) and grades the answers (--grader)."
-_QUESTIONS: Mapping[str, tuple[Any, str]] = {
-    "difficulty": ("hard", "2.3"),
+_GRADER = Need(
+    "grader",
+    ("difficulty", "easy"),
+    "As in the paper kglens, a model grades the answers to who, which and what: give --grader SPEC (behind an API or"
+    " local), or --difficulty easy.",
+)
+_QUESTIONS: Mapping[str, tuple[Any, str] | PresetOption] = {
+    "difficulty": PresetOption("hard", "2.3", also=("easy",)),
     "credit": ("any", "2.3"),
     "with_alias": (True, "2.2"),
     "follow_ups": (0, "2.3"),
 }
 KGLENS: Presets = MappingProxyType(
     {
-        "probe questions": _preset(_GPT_4, **_QUESTIONS),
+        "load sparql": _preset(
+            "--topic begins at the paper's centers. The paper gives no thresholds of its filters (--min-sitelinks), no"
+            " number of walks and no full list of dead relations.",
+            steps=(3, "8.1"),
+            limit=(12_760, "table 1"),
+            with_alias=(True, "8.1"),
+            truthy=(True, "8.5"),
+            all_objects=(True, "2.2"),
+            active=(("P131", "P421"), "3.4"),
+        ),
+        "probe questions": _preset(_GPT_4, _GRADER, **_QUESTIONS),
         "rounds run": _preset(**_ROUNDS),
-        "rounds run questions": _preset(_GPT_4, **_ROUNDS, **_QUESTIONS),
+        "rounds run questions": _preset(_GPT_4, _GRADER, **_ROUNDS, **_QUESTIONS),
         "study sampling": _preset(facts_per_round=(64, "3.3"), hardest=(100, "3.2"), max_degree=(_ANY_DEGREE, "2.1")),
     }
 )
@@ -173,7 +216,15 @@ LATENT_KNOWLEDGE: Presets = MappingProxyType(
             limit=(900, "3"),
             choices=(100, "4"),
         ),
-        "study prompting": _preset(examples=(50, "C.1"), choices=(100, "4")),
+        # A space alone; sentences replace it.
+        "study prompting": _preset(
+            examples=(50, "C.1"),
+            separators=((), "2.2"),
+            clozes=(("hand", "mined"), "4.1"),
+            sentences=(3, "4.1"),
+            ways=(("packed", "in-sentences", "sentences"), "4.1"),
+            separate_tokens=(True, "C.2"),
+        ),
         "study noisy-examples": _preset(
             sequences=(1, "3"), length=(200, "3"), replaced=(40, "3"), positions_per_point=(1, "figure 2")
         ),
@@ -194,11 +245,20 @@ _NEGATIVES: Mapping[str, tuple[Any, str]] = {
 GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
-        "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), repeats=(3, "4.1")),
+        "probe true-false": _preset(
+            **_NEGATIVES,
+            limit=(2000, "4.1"),
+            repeats=(3, "4.1"),
+            instruction=(ZERO_SHOT, "table 6"),
+            dtype=("float16", "4.1"),
+        ),
         "judge train": _preset(
-            "The paper reads the last layer (--layers N), and does not give the units of its network; its code has"
-            " another one (--classifier published). --prompt-encoder adds its prompt encoder, with these options.",
+            "The paper does not give the units of its network; its code has another one (--classifier published).",
             classifier=("network", "3.2"),
+            layers=((LAST_LAYER,), "3.2"),
+            words=("Yes/No/I", "A.1"),
+            prompt_encoder=(True, "3.2"),
+            dtype=("float16", "4.1"),
             unlabelled=("unknown", "table 2"),
             epochs=(100, "4.1"),
             learning_rate=(1e-4, "4.1"),
@@ -210,7 +270,13 @@ GRAPHEVAL: Presets = MappingProxyType(
             encoder_learning_rate=(2e-5, "4.1"),
             encoder_batch_size=(8, "4.1"),
         ),
-        "judge predict": _preset(replace=("any", "3.1"), any_type=(True, "3.1"), all_relations=(True, "4.1")),
+        "judge predict": _preset(
+            negatives=(5, "3.3"),
+            replace=("any", "3.1"),
+            any_type=(True, "3.1"),
+            all_relations=(True, "4.1"),
+            dtype=("float16", "4.1"),
+        ),
     }
 )
 

@@ -578,6 +578,31 @@ def _pairs(matrix: str, row: str, column: str, within: str = "") -> _Reader:
     return read
 
 
+def _smallest_and_largest(stored: Stored) -> Iterator[OwnNumber]:
+    yield from _pairs("subsumption", "{} in {}", "η", within="over_relations")(stored)
+    for family in stored.content.get("over_relations", {}).get("sizes", ()):
+        row = f"{family['smallest']} in {family['largest']}"
+        for size in ("smallest", "largest"):
+            yield OwnNumber(row, f"accuracy of the {size}", round(family[f"{size}_accuracy"], 3), stored.source)
+
+
+def _prompts(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored, "methods"):
+        yield OwnNumber(row["method"], "mean accuracy", round(row["mean"], 3), stored.source)
+        if row["deviation"] is not None:
+            yield OwnNumber(row["method"], "standard deviation", round(row["deviation"], 3), stored.source)
+
+
+def _separators(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored, "table"):
+        yield OwnNumber(row["way"], "accuracy", round(row["accuracy"], 3), stored.source)
+
+
+def _prompts_by_relation(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored, "relations"):
+        yield OwnNumber(row["relation"], row["method"], round(row["mean"], 3), stored.source)
+
+
 def _families(stored: Stored) -> Iterator[OwnNumber]:
     over = stored.content.get("over_relations", {})
     families = over.get("families", ())
@@ -620,12 +645,15 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("kglens", "figure-8"): _zero_sense_of("year", "EASY"),
     ("kglens", "figure-9"): _zero_sense_of("entity", "EASY"),
     ("kglens", "figure-10"): _zero_sense_of("entity", "HARD"),
-    ("latent-knowledge", "table-1"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "table-1"): _smallest_and_largest,
     ("latent-knowledge", "table-7"): _mean_of_relations,
     ("latent-knowledge", "table-8"): _accuracy_of_relations,
     ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
     ("latent-knowledge", "figure-2"): _settled_probability,
+    ("latent-knowledge", "figure-3"): _prompts,
+    ("latent-knowledge", "figure-4"): _separators,
     ("latent-knowledge", "figure-6"): _families,
+    ("latent-knowledge", "figure-12"): _prompts_by_relation,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
     ("grapheval", "table-2"): _answers_and_rates,
 }

@@ -95,7 +95,7 @@ REQUIRED = {
     "judge train": ["labels"],
     "judge predict": ["judge"],
 }
-WITHOUT_MODEL = {"study sampling", "dataset build", "dataset export", "judge train", "judge predict"}
+WITHOUT_MODEL = {"load sparql", "study sampling", "dataset build", "dataset export", "judge train", "judge predict"}
 
 
 @pytest.mark.parametrize(("paper", "command"), PRESET_COMMANDS)
@@ -119,6 +119,21 @@ def test_given_option_wins_and_both_are_shown_and_stored(home: dict[str, str], m
     )
     assert "As given, not as in the paper: --examples" in done.stderr
     assert "EIC-LKE" in done.stderr
+
+
+def test_easy_is_as_in_the_paper_and_hard_needs_a_grader(home: dict[str, str], model: str) -> None:
+    command = ["probe", "questions", "--model", model, "--limit", "1", "--answer-tokens", "4", "--as-paper", "kglens"]
+    for arguments in (command, ["rounds", "run", "questions", "--model", model, "--as-paper", "kglens"]):
+        refused = kgprobe(*arguments, **home)
+        assert (refused.returncode, "give --grader SPEC" in refused.stderr) == (2, True)
+    # The context of the tiny model is too short for an answer.
+    easy = kgprobe(*command, "--difficulty", "easy", **home)
+    assert "As in the paper kglens: --difficulty easy --credit any" in easy.stderr
+    assert "not as in the paper" not in easy.stderr
+    hard = kgprobe(*command, "--grader", model, **home)
+    assert "As in the paper kglens: --difficulty hard" in hard.stderr
+    other = kgprobe(*command, "--grader", model, "--difficulty", "open", **home)
+    assert "As given, not as in the paper: --difficulty" in other.stderr
 
 
 def test_paper_lists_papers_then_tables(home: dict[str, str]) -> None:

@@ -18,11 +18,13 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.loaders.example import FOLDER
+from kgprobe.loaders.sparql import TOPICS as CENTERS
 from kgprobe.loaders.sparql_client import SparqlClient
 from kgprobe.loaders.sparql_topic import EntityFilters, Topic, TopicChoice, open_topic
 from kgprobe.loaders.sparql_walk import WalkPlan
 from kgprobe.loaders.wikidata import DumpSelection, open_dump
 from kgprobe.loaders.wikidata_model import OWN_PAGES, read_inactive_relations, shipped_relations
+from kgprobe.papers.tables import all_numbers
 from kgprobe.sources.contract import open_source
 from tests.cli.inprocess import run as kgprobe
 from tests.graph.servers.shared import environment_of
@@ -433,6 +435,42 @@ def test_unknown_centre(through: Proxy) -> None:
             open_topic(choice(GERMANY, unknown), client(through))
 
 
+def test_centre_by_name_is_the_item_with_most_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
+    few, many = {"enwiki": {"title": "x"}}, {name: {"title": "x"} for name in ("enwiki", "dewiki", "frwiki")}
+    claims = {"P47": [statement("P47", item(3), "Q2$to-3")]}
+    world = [
+        entity("Q1", labels=terms(en='The "Clippers"'), sitelinks=few),
+        entity("Q2", labels=terms(en="L.A."), aliases=aliases(en=['The "Clippers"']), claims=claims, sitelinks=many),
+        entity("Q3", labels=terms(en="Lakers", de="Die Lakers"), sitelinks=few),
+    ]
+    with oxigraph(to_rdf(world, ["P47"]), tmp_path) as address:
+        options = {"endpoint": address, "pause": 0.0, "all_objects": True}
+        topic = open_source("sparql", centers=['The "Clippers"'], **options)
+        with pytest.raises(KgprobeError, match=r"no item with the English name 'Die Lakers'\. Give its id"):
+            open_source("sparql", centers=["Q1", "Die Lakers"], **options)
+    assert isinstance(topic, Topic)
+    assert [one.id for one in topic.gathered.entities] == ["Q2", "Q3"]
+
+
+def test_topic_of_the_paper_has_its_centers(through: Proxy) -> None:
+    options = {"endpoint": through.address, "pause": 0.0, "walks": 1, "steps": 1}
+    topic = open_source("sparql", topic="countries", **options)
+    assert isinstance(topic, Topic)
+    labels = {one.label for one in topic.gathered.entities[:16]}
+    for table, listed in (("figure-6", "countries"), ("figure-9", "nba")):
+        published = {number.row for number in all_numbers() if (number.paper, number.table) == ("kglens", table)}
+        lines = [line.split("\t") for line in CENTERS.read_text(encoding="utf-8").splitlines()]
+        assert {name for own, _, name in lines if own == listed} == published
+        if listed == "countries":
+            assert labels == published - {"Republic of Ireland"} | {"Ireland"}
+    # The list has P17, which is walked along and asked if it is active.
+    asked = open_source("sparql", centers=[GERMANY], active=["P17"], **{**options, "walks": 20})
+    assert isinstance(asked, Topic)
+    by_default, chosen = ({one.id: one.active for one in each.gathered.relations}["P17"] for each in (topic, asked))
+    assert (by_default, chosen) == (False, True)
+
+
 def test_endpoint_without_wikidata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "home"))
     with (
@@ -595,8 +633,8 @@ def test_command_line(through: Proxy, tmp_path: Path, start_server: Callable[[st
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"centers": ["Germany"]}, "`centers` names 'Germany'; one like Q42 is expected."),
-        ({"centers": []}, "`centers` is empty; at least one is expected, each a text."),
+        ({"centers": []}, "`centers` is empty; expected at least one, or a `topic`."),
+        ({"active": ["131"]}, "`active` names '131'; one like P131 is expected."),
         ({"languages": ['en")']}, "`languages` names 'en\")'; one like en is expected."),
         ({"without_types": ["P1"]}, "`without_types` names 'P1'; one like Q4167410 is expected."),
         ({"endpoint": "https://me:se/cret@host/sparql"}, "`endpoint` contains a user or a password before 'host',"),
