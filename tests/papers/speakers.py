@@ -6,9 +6,23 @@ import torch
 
 from tests.models.tiny import byte_level, random_model
 
-# Answers to yes/no questions and to statements, and objects of the example graph.
-LOUD = [" True", " False", " Unknown", " Yes", " No"]
-WORDS = [" Europe", " Asia", " Africa", " euro", " France", " Germany", " English", " NATO", " United Nations"]
+# Answers to statements and to yes/no questions, and objects of the example graph.
+LOUD = [" Yes", " No"]
+WORDS = [
+    " True",
+    " False",
+    " Unknown",
+    " I",
+    " Europe",
+    " Asia",
+    " Africa",
+    " euro",
+    " France",
+    " Germany",
+    " English",
+    " NATO",
+    " United Nations",
+]
 
 
 def save_speaker(folder: Path, architecture: str, seed: int, **settings: object) -> str:
@@ -19,7 +33,7 @@ def save_speaker(folder: Path, architecture: str, seed: int, **settings: object)
     generator = torch.Generator().manual_seed(seed)
     head = model.get_output_embeddings().weight
     with torch.no_grad():
-        for words, factor in ((LOUD, 12.0), (WORDS, 9.0), (["Ċ"], 9.0)):
+        for words, factor in ((LOUD, 14.0), (WORDS, 9.0), (["Ċ"], 9.0)):
             for token in tokenizer.convert_tokens_to_ids(words):
                 direction = torch.randn(head.shape[1], generator=generator)
                 head[token] = factor * direction / direction.norm()

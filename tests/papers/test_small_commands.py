@@ -1,5 +1,6 @@
-"""The small command of each table and figure, after its `load` in an empty home, on small models: quantities and states.
+"""The small command of each table and figure, after its `load` in an empty home, on small models.
 
+The quantities of the paper come out as the table's state says.
 Numbers are computed again from the raw answers, by plain loops over the papers' definitions.
 """
 
@@ -49,7 +50,7 @@ class Home:
     """An empty home with two models in which commands run, each once."""
 
     folder: Path
-    models: tuple[str, str]
+    models: tuple[str, str, str]
     environment: Mapping[str, str]
     # Text and new folders of results, by command.
     done: dict[str, tuple[str, list[Path]]] = field(default_factory=dict)
@@ -57,7 +58,10 @@ class Home:
     def repeat(self, paper: str, table: str) -> "Repeated":
         """Run the commands of a table."""
         steps = []
-        for step in filled(table_named(paper, table).command, *self.models).split(" && "):
+        first, other, third = self.models
+        # The third size of a line.
+        command = table_named(paper, table).command.replace("hf:EleutherAI/pythia-160m", third)
+        for step in filled(command, first, other).split(" && "):
             if step not in self.done:
                 before = set(self._results())
                 text = succeed(*shlex.split(step)[1:], **self.environment).stdout
@@ -116,10 +120,10 @@ def outcomes(folder: Path) -> list[dict[str, Any]]:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     folder = tmp_path_factory.mktemp("empty")
     layers = {"num_hidden_layers": 6, "max_position_embeddings": 4096, "tie_word_embeddings": False}
-    names = (("one", "llama", 1), ("two", "gpt_neox", 2))
-    models = [save_speaker(folder / name, kind, seed, **layers) for name, kind, seed in names]
+    kinds = {"one": "llama", "two": "gpt_neox", "three": "qwen2"}
+    models = [save_speaker(folder / name, kind, seed, **layers) for seed, (name, kind) in enumerate(kinds.items(), 1)]
     environment = {"KGPROBE_HOME": str(folder / "home"), "OMP_NUM_THREADS": "1", "COLUMNS": "300"}
-    used = Home(folder / "home", (models[0], models[1]), environment)
+    used = Home(folder / "home", (models[0], models[1], models[2]), environment)
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         write_files(folder)
@@ -191,8 +195,8 @@ QUANTITIES: dict[tuple[str, str], tuple[str, ...]] = {
     ("latent-knowledge", "table-10"): ("Subsumption over relations", "Mean accuracy over relations"),
     ("latent-knowledge", "figure-1"): ("examples", "accuracy"),
     ("latent-knowledge", "figure-2"): ("unknown, spread", "incorrect, spread", "change"),
-    ("latent-knowledge", "figure-3"): _RELATIONS,
-    ("latent-knowledge", "figure-4"): ("examples, ' is '", "accuracy"),
+    ("latent-knowledge", "figure-3"): ("Methods over relations", "packed", "hand-written sentences", "deviation"),
+    ("latent-knowledge", "figure-4"): ("Methods over relations", "examples in hand-written sentences", "deviation"),
     ("latent-knowledge", "figure-5"): _BY_RELATION,
     ("latent-knowledge", "figure-6"): ("Pearson correlation", "family"),
     ("latent-knowledge", "figure-7"): _RELATIONS,
@@ -200,7 +204,7 @@ QUANTITIES: dict[tuple[str, str], tuple[str, ...]] = {
     ("latent-knowledge", "figure-9"): ("unknown, spread", "incorrect, spread", "change"),
     ("latent-knowledge", "figure-10"): ("unknown, spread", "incorrect, spread", "change"),
     ("latent-knowledge", "figure-11"): ("unknown, spread", "incorrect, spread", "change"),
-    ("latent-knowledge", "figure-12"): (*_BY_RELATION, "mean of the sentences"),
+    ("latent-knowledge", "figure-12"): ("Methods by relation", "packed", "hand-written sentences", "deviation"),
     ("latent-knowledge", "figure-13"): _BY_RELATION,
     ("latent-knowledge", "figure-14"): ("Pearson correlation of accuracies over relations",),
     ("latent-knowledge", "figure-15"): _BY_RELATION,
@@ -227,6 +231,9 @@ def test_small_command_prints_the_quantities_of_its_state(home: Home, paper: str
     missing = [quantity for quantity in QUANTITIES[paper, table] if quantity not in text]
     assert table_named(paper, table).state == ("partly" if missing else "runs"), missing
     assert missing != list(QUANTITIES[paper, table])
+    # Each setting of the paper is known of the stored results.
+    shown = json.loads(run("paper", paper, table, "--json", **home.environment).stdout)
+    assert [row for row in shown["differences"] if row["here"] in ("not stored", "deleted or damaged")] == []
 
 
 Naive: TypeAlias = Callable[[Repeated], None]
@@ -336,6 +343,20 @@ def mean_avg_at_n(repeated: Repeated) -> None:
             own, rivals = plausibilities(outcome)
             shares.append(fmean([own > other for other, _ in rivals]))
         close(row["avg_at_n"], fmean(shares))
+
+
+@recomputes("distractors", "figure-8")
+def parameters_of_a_level(repeated: Repeated) -> None:
+    data = repeated.study()["data"]
+    points = [(math.log10(row["parameters"]), row["avg_at_n"]) for row in data]
+    x, y = fmean([size for size, _ in points]), fmean([value for _, value in points])
+    slope = sum((size - x) * (value - y) for size, value in points) / sum((size - x) ** 2 for size, _ in points)
+    for row, (size, _) in zip(data, points, strict=True):
+        close(row["line"], y + slope * (size - x))
+    reached = re.search(r"at 10\^([\d.]+) parameters", " ".join(repeated.study()["notes"]))
+    assert reached is not None or slope <= 0
+    if reached is not None:
+        assert float(reached[1]) == pytest.approx(x + (0.9 - y) / slope, abs=0.06)
 
 
 # KGLens
@@ -499,12 +520,37 @@ def pearson(pairs: Sequence[tuple[float, float]]) -> float:
     return product / math.sqrt(left * right)
 
 
-@recomputes("latent-knowledge", "figure-3")
-def accuracy_by_prompt(repeated: Repeated) -> None:
-    models = {row["prompts"]: row for row in repeated.study()["over_relations"]["models"]}
-    by_prompt = {name: fmean(accuracies(folder).values()) for name, folder in compared(repeated).items()}
-    close(models[1]["mean"], next(mean for name, mean in by_prompt.items() if "hand" not in name))
-    close(models[2]["mean"], fmean([mean for name, mean in by_prompt.items() if "hand" in name]))
+def by_method(study: Mapping[str, Any]) -> dict[str, list[dict[str, float]]]:
+    """Return the accuracies by relation of each sentence of a method."""
+    methods = defaultdict(list)
+    for title, folder in study["config"]["measurements"].items():
+        methods[re.sub(r"sentence \d+", "sentences", title)].append(accuracies(Path(folder)))
+    return methods
+
+
+@recomputes("latent-knowledge", "figure-3", "figure-4")
+def mean_of_methods(repeated: Repeated) -> None:
+    study = repeated.study()
+    methods = by_method(study)
+    for row in study["methods"]:
+        sentences = methods[row["method"]]
+        close(row["mean"], fmean([fmean([own[relation] for own in sentences]) for relation in sentences[0]]))
+        every = [accuracy for own in sentences for accuracy in own.values()]
+        assert (row["sentences"], row["deviation"]) == (
+            len(sentences),
+            None if len(every) < 2 else pytest.approx(stdev(every)),
+        )
+
+
+@recomputes("latent-knowledge", "figure-12")
+def methods_by_relation(repeated: Repeated) -> None:
+    study = repeated.study()
+    methods = by_method(study)
+    names = query(repeated.home, "MATCH (r:Relation) RETURN r.id AS id, r.label AS label")
+    ids = {row["label"]: row["id"] for row in names}
+    for row in study["relations"]:
+        values = [own[ids[row["relation"]]] for own in methods[row["method"]]]
+        close(row["mean"], fmean(values))
 
 
 @recomputes("latent-knowledge", "figure-8")
@@ -533,14 +579,6 @@ def accuracy_by_examples(repeated: Repeated) -> None:
                 known = right_choices(Path(folder)).values()
                 means.append(fmean([right for facts in known for right in facts.values()]))
         close(row["accuracy"], fmean(means))
-
-
-@recomputes("latent-knowledge", "figure-4")
-def accuracy_by_way(repeated: Repeated) -> None:
-    study = repeated.study()
-    for row in study["table"]:
-        known = right_choices(Path(study["config"]["measurements"][row["way"]])).values()
-        close(row["accuracy"], fmean([right for facts in known for right in facts.values()]))
 
 
 @recomputes("latent-knowledge", "figure-16")
