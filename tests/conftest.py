@@ -52,8 +52,8 @@ AROUND_QUERIES = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add an option that runs a tenth of the selected tests."""
-    parser.addoption("--tenth-of", metavar="COMMIT", help="run a tenth of the tests, chosen by a commit's hash")
+    """Add an option that runs a twentieth of the selected tests."""
+    parser.addoption("--twentieth-of", metavar="COMMIT", help="run a twentieth of the tests, chosen by a commit's hash")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -87,20 +87,20 @@ def _mark_all_but_representatives(items: list[pytest.Item]) -> None:
 # Before pytest itself selects by marks.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Allow more time to slow tests; keep a tenth with ``--tenth-of``."""
+    """Allow more time to slow tests; keep a twentieth with ``--twentieth-of``."""
     _mark_all_but_representatives(items)
     for item in items:
         if item.get_closest_marker("slow") is not None:
             item.add_marker(pytest.mark.timeout(1800))
-    commit = config.getoption("--tenth-of")
+    commit = config.getoption("--twentieth-of")
     if commit is None:
         return
-    # Three tenths of the tests of every third file, because a file's servers and models cost more than its tests.
+    # A fifth of the tests of every fourth file, because a file's servers and models cost more than its tests.
     turn = int(commit[:8], 16)
     kept, left = [], []
     for item in items:
         file, test = (zlib.crc32(name.encode()) for name in (item.nodeid.partition("::")[0], item.nodeid))
-        chosen = file % 3 == turn % 3 and (test + turn // 3) % 10 < 3
+        chosen = file % 4 == turn % 4 and (test + turn // 4) % 5 == 0
         (kept if chosen else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = kept

@@ -93,7 +93,7 @@ def evaluate_judge(
     labels: Measurement | str | Path,
     *,
     model: Model | str | None = None,
-    words: str = "True/False/Unknown",
+    words: str | None = None,
     everything: bool = False,
     models: Models | None = None,
 ) -> JudgeQuality:
@@ -104,7 +104,7 @@ def evaluate_judge(
         labels: measurement of the probe ``true-false``, or its name: the judge's own, whose test set counts, or
             another one of the same model.
         model: model whose states are read; None opens the judge's own.
-        words: answer words of the baseline.
+        words: answer words of the baseline; None for those of the judge's training.
         everything: True to use all facts of other labels; False to use only facts outside the judge's training set.
         models: as in :func:`kgprobe.measure`.
 
@@ -112,8 +112,8 @@ def evaluate_judge(
         KgprobeError: the model is not the judge's, the labels are of another model or other settings, or no label is
             left.
     """
-    answers = answer_words(words)
     judge, answered = _judge(judge), _labels(labels)
+    answers = answer_words(judge.training["options"]["words"] if words is None else words)
     check_labels(judge, answered)
     statements = answered.statements(judge.training["options"].get("unlabelled", "skip"))
     if not everything:

@@ -14,6 +14,8 @@ from kgprobe.sampling.statement_negatives import REPLACED
 
 # Kinds of classifiers, or the linear probe or network with the lower log loss in cross-validation.
 CLASSIFIERS = ("best", "linear", "network", "published")
+# Number of the last layer, whatever the model.
+LAST_LAYER = -1
 # Treatment of statements without a label.
 UNLABELLED = ("skip", "unknown")
 
@@ -42,7 +44,12 @@ class JudgeOptions:
     learning_rate: float = option(1e-4, "Learning rate (Adam).", minimum=0.0)
     batch_size: int = option(8, "Batch size.", minimum=1)
     layers: tuple[int, ...] = option(
-        (), "Read this layer; repeatable.", metavar="N", shown_default="all", minimum=0, common=True
+        (),
+        "Read this layer, -1 for the last; repeatable.",
+        metavar="N",
+        shown_default="all",
+        minimum=LAST_LAYER,
+        common=True,
     )
     test_size: float = option(
         0.3, "Share of the facts held out for testing.", above=0, below=1, is_share=True, common=True

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kgprobe.base.errors import UnknownNameError, expected_one_of
+from kgprobe.judge import LAST_LAYER
+from kgprobe.probes.true_false import ZERO_SHOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +229,20 @@ _NEGATIVES: Mapping[str, tuple[Any, str]] = {
 GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
-        "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), repeats=(3, "4.1")),
+        "probe true-false": _preset(
+            **_NEGATIVES,
+            limit=(2000, "4.1"),
+            repeats=(3, "4.1"),
+            instruction=(ZERO_SHOT, "table 6"),
+            dtype=("float16", "4.1"),
+        ),
         "judge train": _preset(
-            "The paper reads the last layer (--layers N), and does not give the units of its network; its code has"
-            " another one (--classifier published). --prompt-encoder adds its prompt encoder, with these options.",
+            "The paper does not give the units of its network; its code has another one (--classifier published).",
             classifier=("network", "3.2"),
+            layers=((LAST_LAYER,), "3.2"),
+            words=("Yes/No/I", "A.1"),
+            prompt_encoder=(True, "3.2"),
+            dtype=("float16", "4.1"),
             unlabelled=("unknown", "table 2"),
             epochs=(100, "4.1"),
             learning_rate=(1e-4, "4.1"),
@@ -243,7 +254,13 @@ GRAPHEVAL: Presets = MappingProxyType(
             encoder_learning_rate=(2e-5, "4.1"),
             encoder_batch_size=(8, "4.1"),
         ),
-        "judge predict": _preset(replace=("any", "3.1"), any_type=(True, "3.1"), all_relations=(True, "4.1")),
+        "judge predict": _preset(
+            negatives=(5, "3.3"),
+            replace=("any", "3.1"),
+            any_type=(True, "3.1"),
+            all_relations=(True, "4.1"),
+            dtype=("float16", "4.1"),
+        ),
     }
 )
 

@@ -277,5 +277,9 @@ def test_command_with_a_spaced_folder_can_be_pasted() -> None:
 def test_paper_options_are_those_of_the_function() -> None:
     options = kgprobe.paper_options("latent-knowledge", "dataset build")
     assert options == {"min_facts": 500, "min_objects": 100, "train": 100, "test": 400, "alternatives": 99}
+    labels = kgprobe.paper_options("grapheval", "probe true-false")
+    assert "dtype" not in labels
+    # No examples, which would be answers, too.
+    assert (labels["instruction"].count("Statement:"), labels["instruction"].count("Answer:")) == (1, 1)
     with pytest.raises(UnknownNameError, match="has no options for `judge train`"):
         kgprobe.paper_options("kglens", "judge train")
