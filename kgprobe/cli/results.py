@@ -167,7 +167,8 @@ _kind_option = cloup.option(
         "centers",
         multiple=True,
         metavar="ENTITY",
-        help="Group by this entity, given by id or name, in place of --by; repeatable.",
+        help="Group by this entity, given by id or name, in place of --by; repeatable. With --by relation: a column for"
+        " each entity, and a dotted map.",
     ),
     cloup.option(
         "--object-of",
@@ -213,6 +214,7 @@ def show(
     kgprobe show my-run --known --about France --csv facts.csv
     kgprobe show my-labels --csv labels.csv
     kgprobe show gpt2-films llama-films --by year
+    kgprobe show gpt2-world --by relation --center Austria --center Canada
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
     """  # noqa: D301
     lists_facts = unknown or known or bool(about)
