@@ -181,7 +181,7 @@ QUANTITIES: dict[tuple[str, str], tuple[str, ...]] = {
     ("kglens", "figure-3"): ("requests", "MSE", "thompson", "uniform", "sequential", "hardest found"),
     ("kglens", "figure-4"): _RATES,
     ("kglens", "table-4"): ("questions: sheet.csv", "agreement"),
-    ("kglens", "figure-5"): (*_RATES, "country and relation"),
+    ("kglens", "figure-5"): ("Zero-sense rate by relation", "Europe", "United Nations"),
     ("kglens", "figure-6"): _RATES,
     ("kglens", "figure-7"): _RATES,
     ("kglens", "figure-8"): _RATES,
@@ -431,6 +431,18 @@ def rates_by_year(repeated: Repeated) -> None:
 @recomputes("kglens", "figure-6", "figure-7", "figure-9", "figure-10")
 def rates_by_entity(repeated: Repeated) -> None:
     check_groups(repeated, lambda row: [row["subject_label"], row["object_label"]])
+
+
+@recomputes("kglens", "figure-5")
+def rates_by_center_and_relation(repeated: Repeated) -> None:
+    pairs = rates(
+        named(repeated, 0),
+        lambda row: [f"{row['relation_label']} {row[end]}" for end in ("subject_label", "object_label")],
+    )
+    cells = [cell for cell in repeated.cells() if cell["facts"] != "0"]
+    assert len(cells) > 1
+    for cell in cells:
+        close(float(cell["zero_sense_rate"]), pairs[f"{cell['name']} {cell['column']}"][1])
 
 
 # Latent knowledge
