@@ -146,7 +146,7 @@ def _used(kind: str, folder: Path, content: Mapping[str, Any]) -> Iterator[tuple
         yield f"rounds run {probe}", _by_flag({**own_options, **content.get("plan", {})}), _defaults(probe)
     elif kind == "judged graph":
         yield from _measured([folder.parents[1] / "probes" / content["judge"]["labels"]])
-        dtype = {"dtype": content["reader"].get("dtype")}
+        dtype = {"dtype": content.get("reader", {}).get("dtype")}
         yield "judge train", _by_flag({**content["judge"].get("options", {}), **dtype}), _JUDGE
         yield (
             "judge predict",
