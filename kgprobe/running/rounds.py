@@ -314,10 +314,10 @@ class _RunningRates:
         for fact, verdict in answers:
             if verdict.counts:
                 (self._right if verdict is Verdict.RIGHT else self._wrong)[fact] += 1
-        asked = self._right.keys() | self._wrong.keys()
-        won = sum(self._right[fact] > self._wrong[fact] for fact in asked)
-        senseless = sum(not self._right[fact] for fact in asked)
-        self._rates.append((won / max(len(asked), 1), senseless / max(len(asked), 1)))
+        facts = self._right.keys() | self._wrong.keys()
+        won = sum(self._right[fact] > self._wrong[fact] for fact in facts)
+        senseless = sum(not self._right[fact] for fact in facts)
+        self._rates.append((won / max(len(facts), 1), senseless / max(len(facts), 1)))
 
     def have_converged(self) -> bool:
         """Return True if both rates have changed by no more than the threshold in the last rounds."""
