@@ -332,6 +332,7 @@ def test_items_with_a_statement_are_limited_and_named(
     names = [one.id for one in topic.gathered.entities]
     # The item of the statement, then the lowest numbers.
     assert names[:4] == [GERMANY, "Q31", "Q32", "Q35"]
+    assert GERMANY in ends(topic) <= set(names[:4])
     left = len(Plain(world, tmp_path, wanted).reached()) - 4
     assert f"{left} items with P47=Q183 are left out by the limit of 4." in capsys.readouterr().err
     assert topic.name == "P47=Q183"
