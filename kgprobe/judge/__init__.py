@@ -16,6 +16,8 @@ from kgprobe.sampling.statement_negatives import REPLACED
 CLASSIFIERS = ("best", "linear", "network", "published")
 # Number of the last layer, whatever the model.
 LAST_LAYER = -1
+# Units of means.
+FACTS, RELATIONS = "facts", "relations"
 # Treatment of statements without a label.
 UNLABELLED = ("skip", "unknown")
 
@@ -98,3 +100,24 @@ class JudgedGraphOptions(RayOptions):
         metavar="I/N",
         common=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOptions:
+    """Options of the figures of a judged graph, by type."""
+
+    types_of: str | None = option(
+        None,
+        "Use the types of this vocabulary only: those whose ids begin with it and a colon, such as schema.",
+        metavar="PREFIX",
+        shown_default="all types",
+    )
+    mean_over: str = option(
+        FACTS,
+        "Groups by the relations' types are means over their facts, or over their relations, as in the paper on large"
+        " graphs.",
+        choices=(FACTS, RELATIONS),
+    )
+
+
+ALL_TYPES = FigureOptions()

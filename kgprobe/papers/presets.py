@@ -21,7 +21,7 @@ class PresetOption:
 
     Attributes:
         value: value of the option, as in Python.
-        section: section of the paper, or its table.
+        section: section of the paper, its table, or its code.
         also: other values that the paper has, too.
     """
 
@@ -84,6 +84,7 @@ DISTRACTORS: Presets = MappingProxyType(
             sentences=(5, "4.2"),
             weighting=("tf-idf", "3.3"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study strategies": _preset(
             _FORMER,
@@ -94,18 +95,21 @@ DISTRACTORS: Presets = MappingProxyType(
             balance=("popularity", "4.1"),
             weighting=("tf-idf", "3.3"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study distractor-count": _preset(
             strategy=("approximate-optimal", "5.1"),
             distractors=(200, "5.1"),
             sentences=(5, "4.2"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study sentences": _preset(
             strategy=("approximate-optimal", "5.1"),
             distractors=(200, "table 9"),
             sentences=(5, "5.1"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study scaling": _preset(
             strategy=("approximate-optimal", "5.2"),
@@ -114,12 +118,16 @@ DISTRACTORS: Presets = MappingProxyType(
             limit=(1000, "4.1"),
             balance=("popularity", "4.1"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study calibration": _preset(
             _MEASURES,
             strategies=(("random", "semantic", "temporal-semantic", "approximate-optimal"), "table 9"),
             distractors=(200, "4.2"),
             karr=("authors", "table 3"),
+            continuation=("as-published", "code"),
+            several_tokens=("zero", "table 2"),
+            articles=(False, "3.1"),
             beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
             grader_beams=((1, 2, 5), "4.2"),
         ),

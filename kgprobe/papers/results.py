@@ -453,10 +453,13 @@ def _with_interval(
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "table"):
         name = _MEASURES.get(row["measure"], row["measure"])
-        for column, ours in (("mean τ", "tau"), ("std τ", "deviation")):
-            # A measure with too few facts is not ranked.
-            if row[ours] is not None:
-                yield OwnNumber(name, column, round(row[ours], 3), stored.source, row.get("facts"))
+        # The paper's τ is that of each measure's own facts. A measure with too few shared facts is not ranked.
+        for column, own, shared in (("mean τ", "own_tau", "tau"), ("std τ", "own_deviation", "deviation")):
+            own_facts = (f"own facts, {stored.source}", row.get("own_facts"))
+            yield OwnNumber(name, column, round(row[own], 3), *own_facts)
+            if row[shared] is not None:
+                shared_facts = (f"shared facts, {stored.source}", row.get("facts"))
+                yield OwnNumber(name, column, round(row[shared], 3), *shared_facts)
 
 
 def _robustness(stored: Stored) -> Iterator[OwnNumber]:

@@ -21,8 +21,8 @@ class Measuring(TypedDict, total=False):
 
     Attributes:
         limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
-        distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
-            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+        distractors, sentences, templates, former, strategy, weighting, max_prefixes, articles: options of the probe,
+            see :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
         counts, repeats, choices: see :class:`ExampleCountsOptions`.
         separators, examples, dataset, ways, clozes, separate_tokens: see :class:`PromptingOptions`.
         probes: see :class:`TemplatesOptions`.
@@ -41,6 +41,7 @@ class Measuring(TypedDict, total=False):
     strategy: str
     weighting: str
     max_prefixes: int
+    articles: bool
     counts: Sequence[int]
     repeats: int
     choices: int
