@@ -69,9 +69,10 @@ TEMPLATES_OPTION: Mapping[str, Any] = {
     "metavar": "FILE",
 }
 
-# Templates of the most frequent properties, a relation in each line: three cloze sentences, a statement, a yes/no
-# question and a wh-question. Properties whose facts can end have cloze sentences in the past tense, too. Facts can have
-# a day, a month or a year as their date, so sentences about dates suit all three.
+# Templates of the most frequent properties, a relation in each line: three cloze sentences (five for the relations of
+# the distractor paper's human scores), a statement, a yes/no question and a wh-question. Properties whose facts can end
+# have cloze sentences in the past tense, too. Facts can have a day, a month or a year as their date, so sentences about
+# dates suit all three.
 SHIPPED_FILE = Path(__file__).with_name("wikidata_relations.jsonl")
 
 # Shared option of the loaders of Wikidata.

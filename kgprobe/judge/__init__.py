@@ -100,6 +100,11 @@ class JudgedGraphOptions(RayOptions):
         metavar="I/N",
         common=True,
     )
+    compare_speed: int = option(
+        0,
+        "Then time the judge and the labelled model's answers in words on this many of the statements.",
+        minimum=0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,7 @@ DISTRACTORS: Presets = MappingProxyType(
         ),
         "study calibration": _preset(
             _MEASURES,
+            sentences=(5, "4.2"),
             strategies=(("random", "semantic", "temporal-semantic", "approximate-optimal"), "table 9"),
             distractors=(200, "4.2"),
             karr=("authors", "table 3"),

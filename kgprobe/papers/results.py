@@ -630,6 +630,15 @@ def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
             yield OwnNumber(model, figure.metric, round(figure.raw, 3), stored.source, figure.measured)
 
 
+def _speeds(stored: Stored) -> Iterator[OwnNumber]:
+    from kgprobe.judge.speed import read_speeds
+
+    for speed in read_speeds(stored.kept.folder):
+        yield OwnNumber(
+            f"{speed.by} ({speed.device})", f"{speed.model}, speed", round(speed.per_second, 2), stored.source
+        )
+
+
 _READERS: Mapping[tuple[str, str], _Reader] = {
     ("distractors", "table-3"): _calibration,
     ("distractors", "table-4"): _robustness,
@@ -656,6 +665,7 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("latent-knowledge", "figure-12"): _prompts_by_relation,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
     ("grapheval", "table-2"): _answers_and_rates,
+    ("grapheval", "table-4"): _speeds,
 }
 
 

@@ -44,6 +44,7 @@ from kgprobe.judge.graph_figures import (
 from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, read_names, stream_judged_facts
 from kgprobe.judge.judged_shards import JudgedShards, missing_shards
 from kgprobe.judge.labels import TrueFalseLabels, read_labels
+from kgprobe.judge.speed import Speed, read_speeds
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Listing, Result
@@ -54,6 +55,7 @@ _RELATION_GROUPS = (HEAD_TYPE, TAIL_TYPE, TYPE_PAIR)
 # Types that tables show.
 TYPES = 20
 
+_SPEED = "The same statements, read by the judge, and answered once in words as in the labels; without loading."
 _UNKNOWN = "(popularity not known)"
 # Fields of an estimate in a row.
 _ESTIMATED = ("low", "high", "standard_error", "weight", "labelled", "labels_worth")
@@ -97,6 +99,7 @@ class JudgedGraph(Result):
         correction: estimates corrected by labels; None without labels, or if shards are missing.
         names: labels of relations and types, by id.
         options: types and means of the groups.
+        speeds: speeds of the judge and of answers in words; empty if they were not compared.
     """
 
     folder: Path
@@ -106,6 +109,7 @@ class JudgedGraph(Result):
     correction: Correction | None
     names: Mapping[str, str] = field(default_factory=dict)
     options: FigureOptions = ALL_TYPES
+    speeds: Sequence[Speed] = ()
 
     def corrected_by(self, labels: Measurement) -> "JudgedGraph":
         """Return the figures corrected by other labels than the judge's own.
@@ -189,6 +193,7 @@ class JudgedGraph(Result):
             self._pearson(),
             self._judgements(),
             self._left_out(),
+            Table("speed", "Speed", [speed.cells() for speed in self.speeds], [_SPEED]),
         ]
         return [table for table in tables if table.rows]
 
@@ -232,6 +237,7 @@ class JudgedGraph(Result):
                 for statements, counts in self.graph.judgements.items()
             },
             "not_measured": dict(self.graph.reasons),
+            "speeds": list(map(asdict, self.speeds)),
             "labels": labels,
             "notes": list(self.notes),
         }
@@ -372,6 +378,7 @@ def read_figures(
         correction=correction,
         names=read_names(folder),
         options=options,
+        speeds=read_speeds(folder),
         notes=notes,
     )
 

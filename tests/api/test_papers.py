@@ -255,6 +255,15 @@ def test_judged_graph_has_the_three_metrics(home: Path) -> None:
     assert [result.kind for result in table.results] == ["judged graph"]
 
 
+def test_judged_graph_has_the_speeds(home: Path) -> None:
+    folder = write_judged_graph(home / "judged" / "everything", [judged("f", 0, [1])])
+    assert kgprobe.paper("grapheval", "table-4").own == []
+    speed = {"by": "judge", "model": "demo", "statements": 8, "seconds": 0.5, "per_second": 16.0}
+    (folder / "speed.json").write_text(json.dumps([speed | {"device": "cpu", "dtype": "float32"}]))
+    (own,) = kgprobe.paper("grapheval", "table-4").own
+    assert (own.row, own.column, own.value) == ("judge (cpu)", "demo, speed", 16.0)
+
+
 def test_labels_have_right_wrong_and_unknown_answers(home: Path) -> None:
     # To two facts: true, and no majority; to their negatives: false, true, true, unknown.
     folder = write_labels(home / "probes" / "labelled", [said("f0", 0, [1, 0]), said("f1", -1, [0, 2])])
