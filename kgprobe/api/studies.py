@@ -661,11 +661,11 @@ def _examples_of_dataset(
     written, left_out = _with_sentences(counts, kinds, sentences)
     opened = models or Models()
     probed = opened.open_asked(model)
-    asked: dict[str, Any] = {"relations": written, "limit": drawing.get("limit"), "seed": seed, "models": opened}
+    selection: dict[str, Any] = {"relations": written, "limit": drawing.get("limit"), "seed": seed, "models": opened}
 
     def measure_with(title: str, **given: Any) -> Measurement:
         titled = callbacks.titled(title)
-        return to_the_end(probe_dataset(files.path, probed, callbacks=titled, **asked, **given), title)
+        return to_the_end(probe_dataset(files.path, probed, callbacks=titled, **selection, **given), title)
 
     return measure_with, unique_names({relation: labels[relation] for relation in written}), left_out
 
@@ -681,16 +681,16 @@ def _with_sentences(
     """
     written = [relation for relation, numbers in counts.items() if all(numbers)]
     most = max((min(counts[relation], default=number or 1) for relation in written), default=0)
-    named = " and ".join(kinds)
+    sources = " and ".join(kinds)
     if not written:
         raise KgprobeError(
-            f"No relation has cloze sentences ({named}). `kgprobe dataset build --templates` and `kgprobe templates"
+            f"No relation has cloze sentences ({sources}). `kgprobe dataset build --templates` and `kgprobe templates"
             " write` add some; `ways` without sentences needs none."
         )
     if number is not None and number > most:
-        raise ArgumentError("sentences", f"is {number}; a relation has at most {most} of each kind ({named}).")
+        raise ArgumentError("sentences", f"is {number}; a relation has at most {most} of each kind ({sources}).")
     left = len(counts) - len(written)
-    return written, [f"Left out: {counted(left, 'relation')} without cloze sentences ({named})."] if left else []
+    return written, [f"Left out: {counted(left, 'relation')} without cloze sentences ({sources})."] if left else []
 
 
 def _written_relations(graph: Graph, probes: Sequence[str], relations: Sequence[str]) -> list[str]:

@@ -200,8 +200,16 @@ _EIC: Mapping[str, tuple[Any, str]] = {
     # A multiple of the ten facts of a sequence: the 400 facts of a relation fill their sequences.
     "batch_size": (50, "C.2"),
 }
+# Physics, chemistry, physiology or medicine, literature, peace, economic sciences.
+_NOBEL_PRIZES = ("Q38104", "Q44585", "Q80061", "Q37922", "Q35637", "Q47170")
 LATENT_KNOWLEDGE: Presets = MappingProxyType(
     {
+        "load sparql": _preset(
+            "These are the Nobel laureates with their years of birth; Wikidata has those after 2022, too.",
+            where=(tuple(f"P166={prize}" for prize in _NOBEL_PRIZES), "A.1"),
+            dates=("years", "A.1"),
+            truthy=(True, "A.1"),
+        ),
         "probe examples": _preset(_PACKED, **_EXAMPLES, choices=(100, "4"), prompt=("examples", "2.2")),
         "probe generation": _preset(
             "--prompt sentences asks without examples, by hand-written or mined clozes (--clozes).",
