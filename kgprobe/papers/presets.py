@@ -139,6 +139,7 @@ DISTRACTORS: Presets = MappingProxyType(
             _MEASURES,
             strategies=(("approximate-optimal",), "4.3"),
             calibration=(Path("latest"), "4.3"),
+            context=("present", "4.3"),
         ),
     }
 )
