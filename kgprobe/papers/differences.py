@@ -24,7 +24,13 @@ from kgprobe.probes.register import PROBES
 Texts: TypeAlias = Mapping[str, Sequence[str]]
 
 # Names of settings in results that are others on the command line.
-_FLAGS = {"strategies": "strategy", "separators": "separator", "relations": "relation", "reference": "run"}
+_FLAGS = {
+    "strategies": "strategy",
+    "separators": "separator",
+    "ways": "way",
+    "relations": "relation",
+    "reference": "run",
+}
 # Options of studies with defaults that the papers do not give; those of others are options of their measurements.
 _STUDIES: Mapping[str, type] = {
     "sampling": ReplayOptions,

@@ -215,11 +215,11 @@ def _own_source(result: Stored, source: str | None) -> str:
 
 def _answers(label: str, result: Stored, source: str) -> pd.DataFrame:
     answers = result.answers.confidences() if source == PROBABILITY else result.answers.agreements()
-    answers = answers.dropna(subset="confidence")
-    if answers.empty:
+    rated: pd.DataFrame = answers.dropna(subset="confidence")
+    if rated.empty:
         what = "answers with a probability" if source == PROBABILITY else "facts with several answers"
         raise KgprobeError(f"{label} has no {what}. Ask each fact several times, with --repeats or in rounds.")
-    return answers
+    return rated
 
 
 def calibration_of(

@@ -41,7 +41,7 @@ def grouped(confidence: Floats, right: NDArray[np.bool_]) -> Grouped:
     """Return answers by confidence."""
     values, place = np.unique(confidence, return_inverse=True)
     count = np.bincount(place).astype(np.float64)
-    return Grouped(values, place, count, np.bincount(place, right.astype(np.float64)))
+    return Grouped(values, place, count, np.bincount(place, right).astype(np.float64))
 
 
 def equal_mass(count: Floats, ranges: int = RANGES) -> Integers:
@@ -127,7 +127,9 @@ def brier_parts(answers: Grouped) -> tuple[float, float, float]:
     [0.01, 0.25, 0.25]
     """
     share = answers.right / answers.count
-    fitted = IsotonicRegression(out_of_bounds="clip").fit_transform(answers.confidence, share, sample_weight=answers.count)
+    fitted = IsotonicRegression(out_of_bounds="clip").fit_transform(
+        answers.confidence, share, sample_weight=answers.count
+    )
     total = answers.count.sum()
     mean = answers.right.sum() / total
     uncertainty = mean * (1 - mean)

@@ -10,6 +10,7 @@ from kgprobe.base.options import Option, options_of
 from kgprobe.datasets import DatasetOptions
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.loaders.sparql import SparqlOptions
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.studies.options import (
@@ -58,7 +59,7 @@ def options_for(command: str) -> dict[str, Option]:
     if classes is None:
         first, *_, probe = command.split()
         classes = (PROBES.get(probe).options, *((RoundsOptions,) if first == "rounds" else ()))
-    return {option.name: option for kind in (*classes, Asking) for option in options_of(kind)}
+    return {option.name: option for kind in (*classes, Asking, LocalOptions) for option in options_of(kind)}
 
 
 @pytest.mark.parametrize(("paper", "command"), [(paper, command) for paper in PRESETS for command in PRESETS[paper]])

@@ -5,7 +5,7 @@ its sentences.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,8 @@ class Measures:
         Raises:
             KgprobeError: a callback stopped it.
         """
+        if not self.config["articles"]:
+            items = [replace(item, clozes=[replace(cloze, articles=False) for cloze in item.clozes]) for item in items]
         scores = {}
         for name in self.names:
             compute = _distractors(name, self.tools) if name.startswith(DISTRACTORS) else _baseline(name, self.tools)
@@ -116,7 +118,20 @@ def open_measures(
     beams = tuple(sorted(set(options.beams)))
     grader_beams = tuple(sorted(set(options.grader_beams))) or beams
     counts = (*(n for n in COUNTS if n < most), most)
-    tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, options.karr, encoder, grader, grader_beams)
+    tools = Tools(
+        graph,
+        probed.local_scorer(),
+        as_of,
+        seed,
+        beams,
+        counts,
+        options.karr,
+        encoder,
+        grader,
+        grader_beams,
+        options.continuation,
+        options.several_tokens,
+    )
     names = _names(options, tools)
     config = {
         "graph": graph_state(graph),
@@ -126,7 +141,7 @@ def open_measures(
         "beams": beams,
         "grader_beams": grader_beams,
         "counts": counts,
-        "karr": options.karr,
+        **{name: getattr(options, name) for name in ("continuation", "several_tokens", "articles", "karr")},
         "encoder": options.encoder,
         "grader": options.grader,
         "measures": names,

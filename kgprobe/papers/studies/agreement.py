@@ -96,6 +96,8 @@ class TauBySentences(ResultRow):
 
 # Options of configurations, see kgprobe.papers.baselines.measures.
 _OPTIONS = ("aggregation", "n", "beams")
+# Options that define a measure.
+_MEANINGS = ("karr", "continuation", "several_tokens", "articles")
 _TAU = "Kendall's τ, mean over {folds} folds"
 _GAIN = "(τ of m sentences + 1) / (τ of one sentence + 1)"
 _BY_N, _BY_M, _GAIN_BY_M = "By the number of distractors", "By the number of cloze sentences", "Gain by cloze sentences"
@@ -315,6 +317,9 @@ def _calibration_verdict(table: Sequence[RankedMeasure], folds: int) -> str:
 class _CalibratedSettings(msgspec.Struct):
     counts: list[int]
     karr: str
+    continuation: str
+    several_tokens: str
+    articles: bool
 
 
 class Calibrated(msgspec.Struct):
@@ -346,7 +351,8 @@ class Calibrated(msgspec.Struct):
             name = "grader_beams" if measure == "grader" else "beams"
             widths[name] |= {options["beams"] for options in rows if "beams" in options}
         own: dict[str, Any] = {name: tuple(sorted(beams)) for name, beams in widths.items() if beams}
-        own |= {"distractors": max(self.config.counts), "karr": self.config.karr}
+        own |= {"distractors": max(self.config.counts)}
+        own |= {name: getattr(self.config, name) for name in _MEANINGS}
         for name in filter(given.__contains__, own):
             value, needed = getattr(chosen, name), own[name]
             if not (set(needed) <= set(value) if isinstance(needed, tuple) else needed == value):
