@@ -228,13 +228,13 @@ class Answers:
 
         facts, rows, of_fact = self._by_fact
         is_right = self._verdicts[rows] == _VERDICTS.index(Verdict.RIGHT.value)
-        said: list[Counter[str | None]] = [Counter() for _ in facts]
+        counts: list[Counter[str | None]] = [Counter() for _ in facts]
         for fact, right, prediction in zip(
             of_fact.tolist(), is_right.tolist(), self.texts("prediction", rows), strict=True
         ):
-            said[fact][None if right else str(prediction).casefold()] += 1
+            counts[fact][None if right else str(prediction).casefold()] += 1
         rated = []
-        for fact, answers in zip(facts, said, strict=True):
+        for fact, answers in zip(facts, counts, strict=True):
             if answers.total() > 1:
                 most = max(answers.values())
                 alone = answers[None] == most and list(answers.values()).count(most) == 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kgprobe.datasets.assessment import Assessment
     from kgprobe.results.answers import Stored
-    from kgprobe.results.calibration import Calibration
+    from kgprobe.results.calibration import ConfidenceCalibration
     from kgprobe.results.rate_table import RateTable
     from kgprobe.results.report import Report, Reported
 
@@ -174,7 +174,7 @@ def calibration(
     by: str | None = None,
     graph: Graph | None = None,
     seed: int = 0,
-) -> "Calibration":
+) -> "ConfidenceCalibration":
     """Return whether the confidence of answers says how often they are right.
 
     >>> made = kgprobe.measure(graph, "demo", "choices", limit=40)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kgprobe.api.stored import Opened
     from kgprobe.graph.client import Graph
-    from kgprobe.results.calibration import Calibration
+    from kgprobe.results.calibration import ConfidenceCalibration
     from kgprobe.results.kinds import Found
     from kgprobe.results.listing import ListedResult
     from kgprobe.results.rate_table import RateTable
@@ -244,7 +244,7 @@ def show(
             what = "--calibration" if calibrated else "groups or GRAPH=NAME"
             raise click.UsageError(f"--unknown, --known and --about list facts, without {what}.")
         if calibrated:
-            table: Calibration | RateTable = _calibration(names, kind, graph, confidence, grouping)
+            table: ConfidenceCalibration | RateTable = _calibration(names, kind, graph, confidence, grouping)
         else:
             table = _rates(names, kind, graph, grouping)
         page = table.page()
@@ -321,7 +321,7 @@ def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: 
 
 def _calibration(
     names: Sequence[str], kind: str | None, graph: str | None, confidence: str | None, grouping: Mapping[str, Any]
-) -> "Calibration":
+) -> "ConfidenceCalibration":
     """Return the calibration of results, also by group."""
     from kgprobe.results.shelf import find, needs_graph, newest
 

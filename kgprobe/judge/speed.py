@@ -76,10 +76,10 @@ def compare_speed(judge: Judge, scorer: "Scorer", generator: Generator, folder: 
         requests = []
         for number, text in enumerate(texts):
             prompt = described["instruction"].replace(STATEMENT, text)
-            asked = Request(
+            request = Request(
                 prompt, described["answer_tokens"], described["temperature"], seed=number, thinking=thinking
             )
-            requests.append(asked)
+            requests.append(request)
         generator.answer(requests)
 
     speeds = [_timed(JUDGE, read, statements, scorer.describe())]
@@ -110,12 +110,12 @@ def _timed(
 
 def _statements(folder: Path, count: int) -> list[str]:
     """Return the first judged statements, of facts and negatives, each once."""
-    found: dict[str, None] = {}
+    statements: dict[str, None] = {}
     shards = range(read_judged_graph(folder).shards)
     for batch in stream_judged_facts(folder, shards, ["text", "negatives"], rows=1024):
         for row in batch.to_pylist():
             if row["text"] is not None:
-                found |= dict.fromkeys([row["text"], *(negative["text"] for negative in row["negatives"])])
-            if len(found) >= count:
-                return list(found)[:count]
-    return list(found)
+                statements |= dict.fromkeys([row["text"], *(negative["text"] for negative in row["negatives"])])
+            if len(statements) >= count:
+                return list(statements)[:count]
+    return list(statements)

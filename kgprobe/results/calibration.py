@@ -21,9 +21,9 @@ from kgprobe.stats.calibration import (
     area_under_curve,
     brier_parts,
     brier_score,
+    by_confidence,
     equal_mass,
     error_interval,
-    grouped,
     right_by_coverage,
 )
 from kgprobe.stats.proportions import share
@@ -111,7 +111,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class Calibration(StoredResult):
+class ConfidenceCalibration(StoredResult):
     """Calibration of one result or several; one row for each of them and each group.
 
     Attributes:
@@ -170,7 +170,7 @@ def calibrate(
     groups: Mapping[str, tuple[str, Sequence[str]]],
     by: str | None,
     seed: int,
-) -> Calibration:
+) -> ConfidenceCalibration:
     """Return the calibration of results.
 
     Args:
@@ -200,7 +200,7 @@ def calibrate(
     }
     few = sum(row.error is None for row in figures)
     notes = [f"{few} of {len(figures)} rows have fewer than {_FEWEST} answers, and no figures."] if few else []
-    return Calibration(figures=figures, ranges=ranges, coverage=coverage, config=config, notes=notes)
+    return ConfidenceCalibration(figures=figures, ranges=ranges, coverage=coverage, config=config, notes=notes)
 
 
 def _own_source(result: Stored, source: str | None) -> str:
@@ -229,11 +229,11 @@ def calibration_of(
     if len(answers) < _FEWEST:
         return CalibrationRow(result, group, name, source, len(answers))
     right = answers["right"].to_numpy(bool)
-    by_confidence = grouped(answers["confidence"].to_numpy(np.float64), right)
+    rated = by_confidence(answers["confidence"].to_numpy(np.float64), right)
     facts = pd.factorize(answers["fact"])[0]
-    error, expected = error_interval(by_confidence, right, facts, seed=seed)
-    miscalibration, discrimination, uncertainty = brier_parts(by_confidence)
-    shares = right_by_coverage(by_confidence)
+    error, expected = error_interval(rated, right, facts, seed=seed)
+    miscalibration, discrimination, uncertainty = brier_parts(rated)
+    shares = right_by_coverage(rated)
     return CalibrationRow(
         result,
         group,
@@ -244,11 +244,11 @@ def calibration_of(
         confidence=float(answers["confidence"].mean()),
         error=error,
         expected_error=expected,
-        brier=brier_score(by_confidence),
+        brier=brier_score(rated),
         miscalibration=miscalibration,
         discrimination=discrimination,
         uncertainty=uncertainty,
-        auroc=area_under_curve(by_confidence),
+        auroc=area_under_curve(rated),
         at_coverage=float(shares[int(np.ceil(_COVERAGE * len(shares))) - 1]),
         over_coverages=float(shares.mean()),
     )
@@ -256,13 +256,13 @@ def calibration_of(
 
 def _reliability(label: str, answers: pd.DataFrame) -> list[ReliabilityRange]:
     """Return the ranges of the reliability diagram."""
-    by_confidence = grouped(answers["confidence"].to_numpy(np.float64), answers["right"].to_numpy(bool))
-    places = equal_mass(by_confidence.count)
+    rated = by_confidence(answers["confidence"].to_numpy(np.float64), answers["right"].to_numpy(bool))
+    places = equal_mass(rated.count)
     ranges = []
     for place in np.unique(places):
         inside = places == place
-        values, count = by_confidence.confidence[inside], by_confidence.count[inside]
-        number, right = int(count.sum()), int(by_confidence.right[inside].sum())
+        values, count = rated.confidence[inside], rated.count[inside]
+        number, right = int(count.sum()), int(rated.right[inside].sum())
         mean = float((values * count).sum() / number)
         ranges.append(ReliabilityRange(label, float(values[0]), float(values[-1]), number, mean, share(right, number)))
     return ranges
@@ -270,6 +270,8 @@ def _reliability(label: str, answers: pd.DataFrame) -> list[ReliabilityRange]:
 
 def _coverage(label: str, answers: pd.DataFrame) -> list[CoveragePoint]:
     """Return accuracy by coverage."""
-    shares = right_by_coverage(grouped(answers["confidence"].to_numpy(np.float64), answers["right"].to_numpy(bool)))
+    shares = right_by_coverage(
+        by_confidence(answers["confidence"].to_numpy(np.float64), answers["right"].to_numpy(bool))
+    )
     taken = np.unique(np.linspace(1, len(shares), min(_POINTS, len(shares))).astype(np.int64))
     return [CoveragePoint(label, float(number / len(shares)), float(shares[number - 1])) for number in taken]

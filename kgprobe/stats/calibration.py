@@ -15,6 +15,7 @@ from sklearn.isotonic import IsotonicRegression
 from kgprobe.base.intervals import Mean
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 
 RANGES = 10
@@ -23,7 +24,7 @@ _TAIL = 0.025
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
+class ByConfidence:
     """Answers by their distinct confidences, ascending; all arrays have the shape (confidences,).
 
     Attributes:
@@ -37,11 +38,11 @@ class Grouped:
     right: Floats
 
 
-def grouped(confidence: Floats, right: NDArray[np.bool_]) -> Grouped:
+def by_confidence(confidence: Floats, right: Bools) -> ByConfidence:
     """Return answers by confidence."""
     values, place = np.unique(confidence, return_inverse=True)
     count = np.bincount(place).astype(np.float64)
-    return Grouped(values, place, count, np.bincount(place, right).astype(np.float64))
+    return ByConfidence(values, place, count, np.bincount(place, right).astype(np.float64))
 
 
 def equal_mass(count: Floats, ranges: int = RANGES) -> Integers:
@@ -68,7 +69,7 @@ def error_of(confidence: Floats, count: Floats, right: Floats, ranges: int = RAN
     return float(np.abs(distances).sum() / count.sum())
 
 
-def error_interval(answers: Grouped, right: NDArray[np.bool_], facts: Integers, *, seed: int) -> tuple[Mean, float]:
+def error_interval(answers: ByConfidence, right: Bools, facts: Integers, *, seed: int) -> tuple[Mean, float]:
     """Return the calibration error with a 95% interval, and its expectation for a perfectly calibrated model.
 
     The error of a finite number of answers is above 0 even then, so that a bootstrap's interval misses 0 about every
@@ -116,13 +117,13 @@ def _crossing(share_below: Callable[[float], float], level: float) -> float:
     return low
 
 
-def brier_parts(answers: Grouped) -> tuple[float, float, float]:
+def brier_parts(answers: ByConfidence) -> tuple[float, float, float]:
     """Return miscalibration, discrimination and uncertainty: the Brier score is the first - the second + the third.
 
     Miscalibration is the gain by recalibration with isotonic regression; discrimination, the gain of confidences so
     recalibrated over their mean; uncertainty, the variance of right and wrong.
 
-    >>> parts = brier_parts(grouped(np.array([0.1, 0.1, 0.9, 0.9]), np.array([False, False, True, True])))
+    >>> parts = brier_parts(by_confidence(np.array([0.1, 0.1, 0.9, 0.9]), np.array([False, False, True, True])))
     >>> [round(part, 2) for part in parts]
     [0.01, 0.25, 0.25]
     """
@@ -137,22 +138,22 @@ def brier_parts(answers: Grouped) -> tuple[float, float, float]:
     return float(brier_score(answers) - recalibrated), float(uncertainty - recalibrated), float(uncertainty)
 
 
-def brier_score(answers: Grouped) -> float:
+def brier_score(answers: ByConfidence) -> float:
     """Return the mean of (confidence - 1)² over right answers and confidence² over wrong ones."""
     return _mean_square(answers, answers.confidence)
 
 
-def _mean_square(answers: Grouped, predicted: Floats) -> float:
+def _mean_square(answers: ByConfidence, predicted: Floats) -> float:
     wrong = answers.count - answers.right
     return float((answers.right * (1 - predicted) ** 2 + wrong * predicted**2).sum() / answers.count.sum())
 
 
-def right_by_coverage(answers: Grouped) -> Floats:
+def right_by_coverage(answers: ByConfidence) -> Floats:
     """Return the expected accuracy of the k most confident answers, for every k from 1; shape (answers,).
 
     Answers with one confidence are taken in random order.
 
-    >>> right_by_coverage(grouped(np.array([0.9, 0.5, 0.5]), np.array([True, True, False]))).tolist()
+    >>> right_by_coverage(by_confidence(np.array([0.9, 0.5, 0.5]), np.array([True, True, False]))).tolist()
     [1.0, 0.75, 0.6666666666666666]
     """
     count = answers.count[::-1].astype(np.int64)
@@ -161,7 +162,7 @@ def right_by_coverage(answers: Grouped) -> Floats:
     return shares
 
 
-def area_under_curve(answers: Grouped) -> float | None:
+def area_under_curve(answers: ByConfidence) -> float | None:
     """Return the probability that a right answer is more confident than a wrong one; None without both."""
     wrong = answers.count - answers.right
     if not answers.right.any() or not wrong.any():

@@ -12,9 +12,9 @@ from kgprobe.stats.calibration import (
     area_under_curve,
     brier_parts,
     brier_score,
+    by_confidence,
     error_interval,
     error_of,
-    grouped,
     right_by_coverage,
 )
 
@@ -25,20 +25,20 @@ ANSWERS = st.lists(st.tuples(CONFIDENCES, st.booleans()), min_size=1, max_size=6
 @given(ANSWERS)
 def test_figures_equal_scikit_learn_and_their_definition(answers: list[tuple[float, bool]]) -> None:
     confidence, right = (np.array(column) for column in zip(*answers, strict=True))
-    by_confidence = grouped(confidence, right)
-    brier = brier_score(by_confidence)
+    rated = by_confidence(confidence, right)
+    brier = brier_score(rated)
     assert brier == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
-    miscalibration, discrimination, uncertainty = brier_parts(by_confidence)
+    miscalibration, discrimination, uncertainty = brier_parts(rated)
     assert brier == pytest.approx(miscalibration - discrimination + uncertainty)
     assert min(miscalibration, discrimination) >= -1e-12
     assert uncertainty == pytest.approx(right.var())
-    area = area_under_curve(by_confidence)
+    area = area_under_curve(rated)
     if right.all() or not right.any():
         assert area is None
     else:
         assert area == pytest.approx(roc_auc_score(right, confidence))
     # The expected number of right ones among the k most confident, of which the last may be drawn among equals.
-    for k, share in enumerate(right_by_coverage(by_confidence), start=1):
+    for k, share in enumerate(right_by_coverage(rated), start=1):
         least = np.sort(confidence)[::-1][k - 1]
         above, equal = right[confidence > least], right[confidence == least]
         assert share == pytest.approx((above.sum() + (k - len(above)) * equal.mean()) / k)
@@ -51,7 +51,7 @@ def test_error_is_that_of_ranges_with_as_many_answers(right: list[bool], ranges:
     order = np.argsort(confidence)
     parts = np.array_split(order, ranges)
     naive = sum(abs(confidence[part].mean() - verdicts[part].mean()) * len(part) for part in parts) / len(verdicts)
-    own = grouped(confidence, verdicts)
+    own = by_confidence(confidence, verdicts)
     assert error_of(own.confidence, own.count, own.right, ranges) == pytest.approx(naive)
 
 
@@ -66,7 +66,7 @@ def test_diagnosis_of_made_up_models_is_right() -> None:
     found = {}
     for name, accuracy in (("calibrated", 1.0), ("overconfident", 0.6)):
         confidence, right = answers_of(accuracy, 500, seed=1)
-        found[name], expected = error_interval(grouped(confidence, right), right, np.arange(500), seed=0)
+        found[name], expected = error_interval(by_confidence(confidence, right), right, np.arange(500), seed=0)
         assert 0.01 < expected < 0.08
     assert found["calibrated"].low == 0
     assert found["overconfident"].low is not None
@@ -77,11 +77,11 @@ def test_diagnosis_of_made_up_models_is_right() -> None:
 
 def test_repeated_answers_widen_the_interval() -> None:
     confidence, right = answers_of(0.6, 100, seed=2)
-    once, _ = error_interval(grouped(confidence, right), right, np.arange(100), seed=0)
+    once, _ = error_interval(by_confidence(confidence, right), right, np.arange(100), seed=0)
     five, of_five = np.tile(confidence, 5), np.tile(right, 5)
-    dependent, _ = error_interval(grouped(five, of_five), of_five, np.tile(np.arange(100), 5), seed=0)
+    dependent, _ = error_interval(by_confidence(five, of_five), of_five, np.tile(np.arange(100), 5), seed=0)
     ends = [once.low, dependent.low, dependent.high, once.high]
-    independent, _ = error_interval(grouped(five, of_five), of_five, np.arange(500), seed=0)
+    independent, _ = error_interval(by_confidence(five, of_five), of_five, np.arange(500), seed=0)
     assert None not in ends
     assert (independent.high or 0) - (independent.low or 0) < 0.6 * ((dependent.high or 0) - (dependent.low or 0))
     assert (once.low, once.high) == pytest.approx((dependent.low, dependent.high), abs=0.03)
@@ -96,11 +96,11 @@ def test_interval_contains_the_true_error(accuracy: float, number: int) -> None:
     missed = 0
     for seed in range(200):
         confidence, right = answers_of(accuracy, number, seed)
-        found, _ = error_interval(grouped(confidence, right), right, np.arange(number), seed=seed)
+        found, _ = error_interval(by_confidence(confidence, right), right, np.arange(number), seed=seed)
         missed += not (found.low or 0) <= truth <= (found.high or 0)
     assert missed <= 0.1 * 200
 
 
 def test_more_confident_means_higher_coverage_first() -> None:
-    shares = right_by_coverage(grouped(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, True, False, False])))
+    shares = right_by_coverage(by_confidence(np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, True, False, False])))
     assert all(later <= earlier for earlier, later in pairwise(shares.tolist()))
