@@ -52,6 +52,7 @@ from kgprobe.papers.studies.examples import (
 )
 from kgprobe.papers.studies.noisy_examples import NoisyExamplesStudy, noisy_examples_study
 from kgprobe.papers.studies.options import (
+    CalibrationOptions,
     ExampleCountsOptions,
     Measuring,
     NoisyExamplesOptions,
@@ -64,7 +65,7 @@ from kgprobe.papers.studies.sampling import SamplingStudy, sampling_study
 from kgprobe.papers.studies.study import folders_of, same_facts
 from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, TemplatesStudy, templates_study
 from kgprobe.papers.studies.verbalizations import Annotations, VerbalizationsStudy, annotations_of, verbalizations_study
-from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.clozes import ClozeItems, few_sentences_note
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.results.measurement import Measurement, measure_to_the_end, to_the_end
@@ -470,12 +471,13 @@ def study_robustness(
     return study.save()
 
 
-@documented(MeasuresOptions)
+@documented(MeasuresOptions, parameters=[CalibrationOptions])
 def study_calibration(
     graph: Graph,
     model: Model | str,
     scores: str | Path | Sequence[Mapping[str, Any]],
     *,
+    sentences: int | None = None,
     seed: int = 0,
     as_of: int | str | date | None = None,
     models: Models | None = None,
@@ -493,7 +495,7 @@ def study_calibration(
     >>> result.to_frame()[["measure", "facts"]].values.tolist()
     [['probability', 2], ['probability', 2], ['probability', 2]]
 
-    Cost: each measure over all facts, in all of their relations' sentences; as in :func:`study_robustness`.
+    Cost: each measure over all facts, in ``sentences`` sentences each; as in :func:`study_robustness`.
 
     Args:
         scores: human scores: objects with subject, relation and object (ids) and human_score in [0, 1], as a list or a
@@ -505,12 +507,15 @@ def study_calibration(
     if not scored.keys:
         raise ArgumentError("scores", "have no fact of this graph.")
     chosen = make_options(MeasuresOptions, options, "a study of measures")
+    make_options(CalibrationOptions, {"sentences": sentences}, "a calibration")
     seed = whole_number("seed", seed, 0)
     measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models or Models(), callbacks)
     origin = str(scores) if isinstance(scores, (str, Path)) else "a list"
-    items = ClozeItems(graph, measures.tools.as_of).of(scored.keys, [seed])
-    config = {"scores": origin, "facts": len(items), **measures.config}
-    return calibration_study(measures.measure(items), scored, measures.model, config, seed=seed).save()
+    items = ClozeItems(graph, measures.tools.as_of, sentences=sentences).of(scored.keys, [seed])
+    config = {"scores": origin, "facts": len(items), "sentences": sentences, **measures.config}
+    few = sum(0 < len(item.clozes) < (sentences or 1) for item in items)
+    notes = [few_sentences_note(few, sentences)] if few else []
+    return calibration_study(measures.measure(items), scored, measures.model, config, notes, seed=seed).save()
 
 
 def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = None) -> VerbalizationsStudy:
@@ -592,7 +597,7 @@ def study_sampling(
 
 
 def _curves(measurement: Measurement) -> Measured:
-    return measured(measurement.outcomes, measurement.config["described"]["distractors"])
+    return measured(measurement.outcomes, measurement.config["described"])
 
 
 def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str]]:
@@ -656,11 +661,11 @@ def _examples_of_dataset(
     written, left_out = _with_sentences(counts, kinds, sentences)
     opened = models or Models()
     probed = opened.open_asked(model)
-    asked: dict[str, Any] = {"relations": written, "limit": drawing.get("limit"), "seed": seed, "models": opened}
+    selection: dict[str, Any] = {"relations": written, "limit": drawing.get("limit"), "seed": seed, "models": opened}
 
     def measure_with(title: str, **given: Any) -> Measurement:
         titled = callbacks.titled(title)
-        return to_the_end(probe_dataset(files.path, probed, callbacks=titled, **asked, **given), title)
+        return to_the_end(probe_dataset(files.path, probed, callbacks=titled, **selection, **given), title)
 
     return measure_with, unique_names({relation: labels[relation] for relation in written}), left_out
 
@@ -676,16 +681,16 @@ def _with_sentences(
     """
     written = [relation for relation, numbers in counts.items() if all(numbers)]
     most = max((min(counts[relation], default=number or 1) for relation in written), default=0)
-    named = " and ".join(kinds)
+    sources = " and ".join(kinds)
     if not written:
         raise KgprobeError(
-            f"No relation has cloze sentences ({named}). `kgprobe dataset build --templates` and `kgprobe templates"
+            f"No relation has cloze sentences ({sources}). `kgprobe dataset build --templates` and `kgprobe templates"
             " write` add some; `ways` without sentences needs none."
         )
     if number is not None and number > most:
-        raise ArgumentError("sentences", f"is {number}; a relation has at most {most} of each kind ({named}).")
+        raise ArgumentError("sentences", f"is {number}; a relation has at most {most} of each kind ({sources}).")
     left = len(counts) - len(written)
-    return written, [f"Left out: {counted(left, 'relation')} without cloze sentences ({named})."] if left else []
+    return written, [f"Left out: {counted(left, 'relation')} without cloze sentences ({sources})."] if left else []
 
 
 def _written_relations(graph: Graph, probes: Sequence[str], relations: Sequence[str]) -> list[str]:

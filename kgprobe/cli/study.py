@@ -33,6 +33,7 @@ from kgprobe.cli.rendering import render, show_notes
 from kgprobe.cli.running import Given, measuring, open_models, watched, with_models
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.options import (
+    CalibrationOptions,
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
@@ -147,7 +148,7 @@ STUDIES = (
         unit="sequences",
     ),
     StudyCommand("robustness", _ROBUSTNESS_HELP, [RobustnessOptions, MeasuresOptions], unit="facts", file="table"),
-    StudyCommand("calibration", _CALIBRATION_HELP, [MeasuresOptions], unit="facts", file="scores"),
+    StudyCommand("calibration", _CALIBRATION_HELP, [CalibrationOptions, MeasuresOptions], unit="facts", file="scores"),
 )
 
 

@@ -40,6 +40,11 @@ def lacking_sentence(number: int | None) -> str:
     return f"its relation has no cloze sentence {number or 1}"
 
 
+def few_sentences_note(facts: int, sentences: int | None) -> str:
+    """Return a note on facts with fewer cloze sentences than requested."""
+    return f"{facts:,} facts have fewer than {sentences} cloze sentences; they count with those they have."
+
+
 class ClozeItems:
     """Cloze items from the templates of a graph's relations.
 

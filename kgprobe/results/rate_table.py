@@ -155,8 +155,8 @@ class RateTable(StoredResult):
                 place = places.index(cell.group), columns.index(cell.column)
                 share = cell.facts / self.centers[cell.column]
                 dots.append(Dot(*place, cell.facts, share, cell.zero_sense_rate.value))
-        asked = sum(self.sizes.values())
-        return [DottedMap(list(rows.values()), columns, dots, asked, asked)]
+        facts = sum(self.sizes.values())
+        return [DottedMap(list(rows.values()), columns, dots, facts, facts)]
 
     def summary(self) -> str:
         """Return the number of groups, or the model with the highest average win rate, in a sentence."""

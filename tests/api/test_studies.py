@@ -318,6 +318,20 @@ def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_pa
         assert read_human_scores(file) == read == read_human_scores(SCORES)
 
 
+@pytest.mark.parametrize(("sentences", "asked"), [(2, 2), (3, 3), (5, 3), (None, 3)])
+def test_calibration_notes_facts_with_fewer_sentences(
+    example_graph: Graph, tiny: Model, sentences: int | None, asked: int
+) -> None:
+    result = kgprobe.study_calibration(
+        example_graph, tiny, SCORES, sentences=sentences, measures=["probability"], **AS_OF
+    )
+    assert [row.m for row in result.sentences] == list(range(1, asked + 1))
+    note = f"6 facts have fewer than {sentences} cloze sentences; they count with those they have."
+    assert (note in result.notes) == (sentences == 5)
+    with pytest.raises(kgprobe.ArgumentError, match="`sentences` is 0"):
+        kgprobe.study_calibration(example_graph, tiny, SCORES, sentences=0)
+
+
 def test_fact_with_several_scores_counts_once_with_their_mean(example_graph: Graph) -> None:
     doubled = read_human_scores([*SCORES, {**SCORES[0], "human_score": 1}, {**SCORES[0], "human_score": 0.5}])
     scored = find_scored(example_graph, doubled)

@@ -76,13 +76,19 @@ def test_shipped_templates_have_all_kinds_and_no_flaws() -> None:
     for relation in shipped_relations().values():
         assert relation.label, relation.id
         assert relation.description, relation.id
-        assert len(relation.clozes) == 3, relation.id
-        assert len(relation.past_clozes) in (0, 3), relation.id
+        assert len(set(relation.clozes)) in (3, 5), relation.id
+        assert len(set(relation.past_clozes)) in (0, len(relation.clozes)), relation.id
         assert relation.statements, relation.id
         assert relation.yes_no_questions, relation.id
         assert relation.wh_questions, relation.id
         assert relation.active is not False, relation.id
     assert shipped_relations().keys().isdisjoint(wikidata_model.TYPE_RELATIONS)
+
+
+def test_relations_of_human_scores_have_five_sentences(shared_data: Path) -> None:
+    scores = json.loads((shared_data / "distractors" / "human_scores_gpt2xl.json").read_text(encoding="utf-8"))
+    relations = {score["relation"] for score in scores} - set(wikidata_model.TYPE_RELATIONS)
+    assert {len(shipped_relations()[relation].clozes) for relation in relations} == {5}
 
 
 def test_shipped_relations_that_end_have_all_kinds_in_the_past() -> None:

@@ -14,6 +14,7 @@ from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.studies.options import (
+    CalibrationOptions,
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
@@ -35,7 +36,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "study distractor-count": (DistractorOptions, DrawOptions),
     "study sentences": (DistractorOptions, DrawOptions),
     "study scaling": (DistractorOptions, DrawOptions),
-    "study calibration": (MeasuresOptions,),
+    "study calibration": (CalibrationOptions, MeasuresOptions),
     "study robustness": (RobustnessOptions, MeasuresOptions),
     "study sampling": (ReplayOptions,),
     "study examples": (ExampleCountsOptions,),

@@ -133,14 +133,14 @@ def continue_sentences(
     prompts: dict[int, dict[str, None]] = {}
     for item, size in zip(items, sizes, strict=True):
         prompts.setdefault(size, {})[item.cloze.prompt] = None
-    found: dict[tuple[int, str], list[Continuation] | Unanswered] = {}
+    by_prompt: dict[tuple[int, str], list[Continuation] | Unanswered] = {}
     for size, texts in prompts.items():
         searches = beam_search(scorer, list(texts), beams, new_tokens=size, uncut=uncut)
-        found |= {(size, text): search for text, search in zip(texts, searches, strict=True)}
+        by_prompt |= {(size, text): search for text, search in zip(texts, searches, strict=True)}
     lines: list[list[str]] = []
     reasons: dict[int, str] = {}
     for number, (item, size) in enumerate(zip(items, sizes, strict=True)):
-        continuations = found[size, item.cloze.prompt]
+        continuations = by_prompt[size, item.cloze.prompt]
         if isinstance(continuations, Unanswered):
             reasons[number] = continuations.reason
             lines.append([])

@@ -163,6 +163,7 @@ def calibration_study(
     scored: Scored,
     model: str,
     config: Mapping[str, Any],
+    notes: Sequence[str] = (),
     *,
     folds: int = 3,
     seed: int = 0,
@@ -207,6 +208,7 @@ def calibration_study(
         notes=[
             f"In each of {folds} folds, the best configuration on the other facts is tested on the fold's own facts.",
             *_judged_on(shared, measured, len(scored.scores)),
+            *notes,
             *untried,
             *dropped,
             *([repeated] if scored.repeated else []),

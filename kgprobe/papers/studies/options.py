@@ -63,6 +63,20 @@ _EXAMPLES = ExampleOptions()
 
 
 @dataclass(frozen=True, slots=True)
+class CalibrationOptions:
+    """Options of the study of calibration, besides those of its measures."""
+
+    sentences: int | None = option(
+        None,
+        "Number of the relation's cloze sentences per fact, drawn at random, or all.",
+        minimum=1,
+        none="all",
+        metavar="N|all",
+        common=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class RobustnessOptions:
     """Options of the study of robustness, besides those of its measures."""
 
