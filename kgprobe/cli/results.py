@@ -158,7 +158,7 @@ _kind_option = cloup.option(
 @cloup.option_group(
     "Calibration",
     cloup.option(
-        "--calibration",
+        "--by-confidence",
         "calibrated",
         is_flag=True,
         help="Print whether confidence says how often answers are right; with --by, also by group.",
@@ -234,14 +234,14 @@ def show(
     kgprobe show gpt2-films llama-films --by year
     kgprobe show gpt2-world --by relation --center Austria --center Canada
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
-    kgprobe show my-choices --calibration --by relation
+    kgprobe show my-choices --by-confidence --by relation
     """  # noqa: D301
     lists_facts = unknown or known or bool(about)
     if confidence is not None and not calibrated:
-        raise click.UsageError("--confidence is for --calibration; give that, too.")
+        raise click.UsageError("--confidence is for --by-confidence; give that, too.")
     if calibrated or any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
         if lists_facts:
-            what = "--calibration" if calibrated else "groups or GRAPH=NAME"
+            what = "--by-confidence" if calibrated else "groups or GRAPH=NAME"
             raise click.UsageError(f"--unknown, --known and --about list facts, without {what}.")
         if calibrated:
             table: ConfidenceCalibration | RateTable = _calibration(names, kind, graph, confidence, grouping)
@@ -327,7 +327,7 @@ def _calibration(
 
     by = grouping["by"]
     if by == "graph" or any(value for name, value in grouping.items() if name != "by"):
-        raise click.UsageError("--calibration has groups by --by relation, type, year, popularity or entity only.")
+        raise click.UsageError("--by-confidence has groups by --by relation, type, year, popularity or entity only.")
     kinds = [MEASUREMENT, RUN] if kind is None else [kind]
     chosen = [find(name, kinds) for name in names] or [newest(kinds)]
     is_needed = by is not None or any(map(needs_graph, chosen))

@@ -49,7 +49,7 @@ def test_confidences_are_those_of_the_stored_probabilities(example_graph: Graph,
     assert sum(each.answers for each in by_relation) == len(right)
     assert {each.group for each in by_relation} == {line["relation"] for line in lines_of(made.folder)}
     variables = {**environment_of(example_graph.endpoint), "KGPROBE_HOME": str(home)}
-    told = cli("show", "chosen", "--calibration", **variables)
+    told = cli("show", "chosen", "--by-confidence", **variables)
     assert told.returncode == 0
     assert f"accuracy {row.accuracy:.0%}, calibration error {row.error}" in told.stdout.replace("\n", " ")
 
