@@ -39,9 +39,8 @@ _STUDIES: Mapping[str, type] = {
     "noisy-examples": NoisyExamplesOptions,
 }
 # Flags that are no settings, or that the result's model, name and kind show.
-_IGNORED = frozenset(
-    ("model", "name", "as_paper", "full", "json", "no_view", "output", "probe", "clozes", "batch_size", "graph")
-)
+_SHOWN_ELSEWHERE = ("model", "name", "graph", "probe", "clozes", "as_paper")
+_IGNORED = frozenset((*_SHOWN_ELSEWHERE, "full", "json", "no_view", "output", "batch_size", "compare_speed"))
 # The draw of facts, with defaults.
 _DRAWN = {"limit": None, "balance": None, "with_former": False}
 _NONE, _SHOWN = "none", 3

@@ -212,7 +212,7 @@ QUANTITIES: dict[tuple[str, str], tuple[str, ...]] = {
     ("grapheval", "table-1"): ("entities", "active relations", "active facts"),
     ("grapheval", "table-2"): ("correct", "truthful", "informative", "Judgements of statements", "true", "unknown"),
     ("grapheval", "table-3"): ("states of", "precision", "recall", "F1"),
-    ("grapheval", "table-4"): ("All facts", "facts a second"),
+    ("grapheval", "table-4"): ("Speed", "statements/s", "judge", "text generation"),
     ("grapheval", "table-5"): ("statement", "facts"),
     ("grapheval", "figure-3"): ("By the relation's type of subject", "By the relation's type of object"),
     ("grapheval", "figure-4"): ("prompt encoder", "words", "precision", "recall", "F1"),
@@ -657,6 +657,14 @@ def metrics_of_judged_graph(repeated: Repeated) -> None:
     naive = [values for fact in judged_facts(repeated, 2) if (values := metrics(fact)) is not None]
     for name, printed in zip(("correct", "truthful", "informative"), printed_row(repeated.text, "all"), strict=True):
         assert printed == pytest.approx(fmean([values[name] for values in naive]), abs=6e-4)
+
+
+@recomputes("grapheval", "table-4")
+def statements_in_a_second(repeated: Repeated) -> None:
+    rows = re.findall(r"^ (judge|text generation) +\S+ +(\d+) +([\d.]+) +([\d.,]+) ", repeated.text, re.MULTILINE)
+    assert [by for by, *_ in rows] == ["judge", "text generation"]
+    for _, statements, seconds, speed in rows:
+        assert float(speed.replace(",", "")) == pytest.approx(int(statements) / float(seconds), rel=0.2)
 
 
 @recomputes("grapheval", "figure-3")
