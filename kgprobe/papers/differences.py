@@ -40,7 +40,7 @@ _STUDIES: Mapping[str, type] = {
 }
 # Flags that are no settings, or that the result's model, name and kind show.
 _IGNORED = frozenset(
-    ("model", "name", "as_paper", "full", "json", "no_view", "output", "probe", "clozes", "batch_size")
+    ("model", "name", "as_paper", "full", "json", "no_view", "output", "probe", "clozes", "batch_size", "compare_speed")
 )
 # The draw of facts, with defaults.
 _DRAWN = {"limit": None, "balance": None, "with_former": False}
@@ -147,7 +147,7 @@ def _used(kind: str, folder: Path, content: Mapping[str, Any]) -> Iterator[tuple
     elif kind == "judged graph":
         yield from _measured([folder.parents[1] / "probes" / content["judge"]["labels"]])
         yield "judge train", _by_flag(content["judge"].get("options", {})), _by_flag(asdict(JudgeOptions()))
-        yield "judge predict", _by_flag(content["settings"]), {}
+        yield "judge predict", _by_flag({**content["settings"], **_precision(content.get("reader", {}))}), {}
     else:
         yield from _measured(config.get("compared", [folder]))
 
@@ -167,15 +167,22 @@ def _made(folder: Path) -> Iterator[tuple[str, Texts, Texts]]:
         return
     judge = load_judge(folder)
     yield _measurement(judge.labels)
-    yield "judge train", _by_flag(judge.training["options"]), _by_flag(asdict(JudgeOptions()))
+    options = {**judge.training["options"], **_precision(judge.reader)}
+    yield "judge train", _by_flag(options), _by_flag(asdict(JudgeOptions()))
 
 
 def _measurement(config: Mapping[str, Any]) -> tuple[str, Texts, Texts]:
     """Return the command of a measurement, its settings and defaults."""
     probe = str(config["probe"])
     drawn = {name: config.get("facts", {}).get(name, default) for name, default in _DRAWN.items()}
-    settings = {**config.get("options", {}), **drawn, "relations": config.get("relations")}
+    precision = _precision(config.get("described", {}).get("generator", {}))
+    settings = {**config.get("options", {}), **drawn, **precision, "relations": config.get("relations")}
     return "dataset probe" if "dataset" in config else f"probe {probe}", _by_flag(settings), _defaults(probe)
+
+
+def _precision(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the precision of a described model, if it has one."""
+    return {"dtype": described["dtype"]} if "dtype" in described else {}
 
 
 def _defaults(probe: str) -> dict[str, Sequence[str]]:
