@@ -11,8 +11,6 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kgprobe.base.errors import UnknownNameError, expected_one_of
-from kgprobe.judge import LAST_LAYER
-from kgprobe.probes.true_false import ZERO_SHOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,7 @@ DISTRACTORS: Presets = MappingProxyType(
             distractors=(200, "table 9"),
             sentences=(5, "4.2"),
             weighting=("tf-idf", "3.3"),
+            former_order=("reference-date", "code"),
             former=("wrong", "3.3"),
             articles=(False, "3.1"),
         ),
@@ -94,6 +93,7 @@ DISTRACTORS: Presets = MappingProxyType(
             limit=(1000, "4.1"),
             balance=("popularity", "4.1"),
             weighting=("tf-idf", "3.3"),
+            former_order=("reference-date", "code"),
             former=("wrong", "3.3"),
             articles=(False, "3.1"),
         ),
@@ -128,6 +128,7 @@ DISTRACTORS: Presets = MappingProxyType(
             karr=("authors", "table 3"),
             continuation=("as-published", "code"),
             several_tokens=("zero", "table 2"),
+            former_order=("reference-date", "code"),
             articles=(False, "3.1"),
             beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
             grader_beams=((1, 2, 5), "4.2"),
@@ -136,6 +137,7 @@ DISTRACTORS: Presets = MappingProxyType(
             _MEASURES,
             strategies=(("approximate-optimal",), "4.3"),
             calibration=(Path("latest"), "4.3"),
+            context=("present", "4.3"),
         ),
     }
 )
@@ -197,8 +199,16 @@ _EIC: Mapping[str, tuple[Any, str]] = {
     # A multiple of the ten facts of a sequence: the 400 facts of a relation fill their sequences.
     "batch_size": (50, "C.2"),
 }
+# Physics, chemistry, physiology or medicine, literature, peace, economic sciences.
+_NOBEL_PRIZES = ("Q38104", "Q44585", "Q80061", "Q37922", "Q35637", "Q47170")
 LATENT_KNOWLEDGE: Presets = MappingProxyType(
     {
+        "load sparql": _preset(
+            "These are the Nobel laureates with their years of birth; Wikidata has those after 2022, too.",
+            where=(tuple(f"P166={prize}" for prize in _NOBEL_PRIZES), "A.1"),
+            dates=("years", "A.1"),
+            truthy=(True, "A.1"),
+        ),
         "probe examples": _preset(_PACKED, **_EXAMPLES, choices=(100, "4"), prompt=("examples", "2.2")),
         "probe generation": _preset(
             "--prompt sentences asks without examples, by hand-written or mined clozes (--clozes).",
@@ -243,6 +253,13 @@ _NEGATIVES: Mapping[str, tuple[Any, str]] = {
     "replace": ("any", "3.1"),
     "any_type": (True, "3.1"),
 }
+# A prompt without examples (table 6).
+_ZERO_SHOT = """\
+You are given a statement. Answer Yes if you know that it is true, and No if you know that it is false. Otherwise, \
+answer: I don't know.
+
+Statement: {statement}
+Answer:"""
 GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
@@ -250,13 +267,14 @@ GRAPHEVAL: Presets = MappingProxyType(
             **_NEGATIVES,
             limit=(2000, "4.1"),
             repeats=(3, "4.1"),
-            instruction=(ZERO_SHOT, "table 6"),
+            instruction=(_ZERO_SHOT, "table 6"),
             dtype=("float16", "4.1"),
         ),
         "judge train": _preset(
             "The paper does not give the units of its network; its code has another one (--classifier published).",
             classifier=("network", "3.2"),
-            layers=((LAST_LAYER,), "3.2"),
+            # The last one.
+            layers=((-1,), "3.2"),
             words=("Yes/No/I", "A.1"),
             prompt_encoder=(True, "3.2"),
             dtype=("float16", "4.1"),

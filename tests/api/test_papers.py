@@ -195,6 +195,7 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
                 {"label": "b", "mean": 0.5, "deviation": None},
             ],
             "subsumption": [[1.0, 0.8], [0.6, 1.0]],
+            "sizes": [{"smallest": "a", "smallest_accuracy": 0.25, "largest": "b", "largest_accuracy": 0.5}],
             "families": ["x", "y"],
             "family_correlation": [[None, 0.75], [0.75, 0.5]],
         },
@@ -202,7 +203,12 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
     write_json(home / "comparisons" / "0123", "comparison.json", content)
     (home / "comparisons" / "0123" / "comparison.html").touch()
     table = kgprobe.paper("latent-knowledge", "table-1")
-    assert {(own.row, own.column): own.value for own in table.own} == {("a in b", "η"): 0.8, ("b in a", "η"): 0.6}
+    assert {(own.row, own.column): own.value for own in table.own} == {
+        ("a in b", "η"): 0.8,
+        ("b in a", "η"): 0.6,
+        ("a in b", "accuracy of the smallest"): 0.25,
+        ("a in b", "accuracy of the largest"): 0.5,
+    }
     assert kgprobe.paper("latent-knowledge", "figure-14").own == []
     families = {own.row: own.value for own in kgprobe.paper("latent-knowledge", "figure-6").own}
     assert families == {"x and y": 0.75, "y and x": 0.75, "y and y": 0.5}

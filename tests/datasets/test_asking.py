@@ -208,6 +208,15 @@ def test_methods_are_means_over_relations_and_sentences(dataset: Path, tiny: Mod
         assert (row.relations, row.mean) == (2, pytest.approx(np.mean(values)))
         assert row.deviation == pytest.approx(np.std(values, ddof=1))
     assert [list(plot.rows) for plot in both.plots[2:]] == [["birth year", "capital"]]
+    # The tables of the paper have these numbers.
+    both.page()
+    mine = {own.column: own.value for own in kgprobe.paper("latent-knowledge", "figure-3").own if own.row == "packed"}
+    (packed,) = [row for row in both.methods if row.method == "packed"]
+    assert mine == {"mean accuracy": round(packed.mean, 3), "standard deviation": round(packed.deviation, 3)}
+    by_relation = {(own.row, own.column): own.value for own in kgprobe.paper("latent-knowledge", "figure-12").own}
+    assert by_relation == {(row.relation, row.method): round(row.mean, 3) for row in both.relations} | by_relation
+    ways = {own.row: own.value for own in kgprobe.paper("latent-knowledge", "figure-4").own}
+    assert ways["packed"] == round(both.table[-1].accuracy.value, 3)
 
 
 def test_study_of_a_data_set_refuses_what_it_lacks(dataset: Path, home: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from kgprobe.base.options import option
 from kgprobe.probes.distractors import DistractorOptions
@@ -21,8 +21,8 @@ class Measuring(TypedDict, total=False):
 
     Attributes:
         limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
-        distractors, sentences, templates, former, strategy, weighting, max_prefixes, articles: options of the probe,
-            see :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+        distractors, sentences, templates, former, strategy, weighting, former_order, max_prefixes, articles: options
+            of the probe, see :class:`~kgprobe.probes.distractors.DistractorOptions`; None asks all ``sentences``.
         counts, repeats, choices: see :class:`ExampleCountsOptions`.
         separators, examples, dataset, ways, clozes, separate_tokens: see :class:`PromptingOptions`.
         probes: see :class:`TemplatesOptions`.
@@ -40,6 +40,7 @@ class Measuring(TypedDict, total=False):
     former: str
     strategy: str
     weighting: str
+    former_order: str
     max_prefixes: int
     articles: bool
     counts: Sequence[int]
@@ -60,6 +61,11 @@ LATEST = "latest"
 # Defaults of the probes, which are those of the studies.
 _DISTRACTORS = DistractorOptions()
 _EXAMPLES = ExampleOptions()
+
+
+def _context_option() -> Any:
+    help_ = "Only sentences of this context."
+    return option(None, help_, choices=("present", "past"), shown_default="all", common=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,7 @@ class RobustnessOptions:
         shown_default="the greatest n and the widest beam",
         common=True,
     )
+    context: str | None = _context_option()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +100,7 @@ class VerbalizationsOptions:
     """Options of the study of errors in sentences."""
 
     tables: tuple[Path, ...] = option(help="CSV files of annotated sentences, one for each annotator.", positional=True)
-    context: str | None = option(
-        None, "Only sentences of this context.", choices=("present", "past"), shown_default="all", common=True
-    )
+    context: str | None = _context_option()
 
 
 @dataclass(frozen=True, slots=True)
