@@ -79,6 +79,7 @@ class DumpSelection:
         ids: entities to read; all if None.
         truthy: True to read only the preferred statements of a subject and relation, if any.
         literals: True to read dates and quantities.
+        types_as_facts: True to read the types of entities as facts, too.
         where: statements, each a relation and an item; only items with one of them are read, all if empty.
         years: True to read the years of dates alone.
     """
@@ -89,6 +90,7 @@ class DumpSelection:
     ids: frozenset[str] | None = None
     truthy: bool = False
     literals: bool = True
+    types_as_facts: bool = False
     where: tuple[tuple[str, str], ...] = ()
     years: bool = False
 
@@ -208,7 +210,7 @@ class Dump(FileSource):
                 head = decoder.decode(record)
             except DECODING_ERRORS:
                 continue
-            if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_read(head.id):
+            if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_asked(head.id):
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
                 described.add(head.id)
                 yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
@@ -224,7 +226,7 @@ class Dump(FileSource):
         relations = [
             relation
             for relation in dict.fromkeys(map(bytes.decode, _STATEMENT_PROPERTY.findall(record)))
-            if relation in shipped and relation not in known and self._is_read(relation)
+            if relation in shipped and relation not in known and self._is_asked(relation)
         ]
         return relations if relations and self._is_item_selected(record, decoder) else []
 
@@ -245,6 +247,10 @@ class Dump(FileSource):
             return self._is_selected(head.id, self._types(head.types))
         except DECODING_ERRORS:
             return False
+
+    def _is_asked(self, relation: str) -> bool:
+        """Return True for a relation whose facts are read; types have none by default."""
+        return self._is_read(relation) and (self.selection.types_as_facts or relation not in TYPE_RELATIONS)
 
     def _is_read(self, relation: str) -> bool:
         return not self.selection.relations or relation in self.selection.relations
@@ -334,14 +340,14 @@ class Dump(FileSource):
         return year_literal(object_) if self.selection.years and isinstance(object_, Entity) else object_
 
     def _fact(self, subject: str, relation: str, statement: Statement) -> Fact | None:
-        """Return the fact of a statement; None for a type, and for a statement that is not loaded, which is counted."""
+        """Return the fact of a statement; None for a type only, and for one that is not loaded, which is counted."""
         object_ = self._object(statement)
         if isinstance(object_, Entity) and not (self.selection.literals and relation not in TYPE_RELATIONS):
             object_ = DATE if object_.datatype in DATE_KINDS else QUANTITY
         if isinstance(object_, NotLoaded):
             self.not_loaded[object_.kind] += 1
             return None
-        if relation in TYPE_RELATIONS:
+        if relation in TYPE_RELATIONS and not self._is_asked(relation):
             return None
         end = object_.id if isinstance(object_, Entity) else object_
         first, last = statement.interval()
@@ -451,6 +457,9 @@ class DumpOptions:
     )
     truthy: bool = option(**TRUTHY_OPTION)
     literals: bool = option(**LITERALS_OPTION, common=True)
+    types_as_facts: bool = option(
+        False, "Load the types of entities (instance of, subclass of) as facts, too, so that they can be asked."
+    )
     dates: str = option(**DATES_OPTION)
     templates: Path | None = option(**TEMPLATES_OPTION, common=True)
     shipped_templates: bool = option(**SHIPPED_OPTION)
@@ -460,9 +469,9 @@ def _open(options: DumpOptions) -> Dump:
     check_forms("relations", options.relations, PROPERTY_ID, "P36")
     check_forms("types", options.types, ITEM_ID, "Q6256")
     for value in TYPE_RELATIONS:
-        if value in options.relations:
+        if value in options.relations and not options.types_as_facts:
             raise ArgumentError(
-                "relations", f"names {value}, which is read as an entity's types, not as facts, always."
+                "relations", f"names {value}, which is read as an entity's types, not as facts: set `types_as_facts`."
             )
     check_dates(options.dates, options.literals)
     selection = DumpSelection(
@@ -472,6 +481,7 @@ def _open(options: DumpOptions) -> Dump:
         ids=None if options.ids is None else read_ids(options.ids),
         truthy=options.truthy,
         literals=options.literals,
+        types_as_facts=options.types_as_facts,
         where=read_statements(options.where),
         years=options.dates == YEARS,
     )

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from kgprobe.base.options import option
 from kgprobe.papers.baselines.register import CONTINUATIONS, KARR_FORMS, SEVERAL_TOKENS, measure_names
 from kgprobe.probes.distractors import DistractorOptions, articles_option
-from kgprobe.probes.search.strategies import STRATEGIES
+from kgprobe.probes.search.strategies import STRATEGIES, former_order_option
+
+# Options that define a measure, besides its numbers of beams and distractors.
+MEANINGS = ("continuation", "several_tokens", "articles", "former_order", "karr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class MeasuresOptions:
         choices=SEVERAL_TOKENS,
     )
     articles: bool = articles_option()
+    former_order: str = former_order_option()
     karr: str = option(
         KARR_FORMS[0],
         "Form of KaRR: of each sentence alone, or as in its authors' code, over the sentences and aliases of a fact.",

@@ -49,6 +49,7 @@ class Tools:
         grader: grader of continuations, if any.
         grader_beams: numbers of beams of the grader, ascending.
         continuation, several_tokens: of ``CONTINUATIONS`` and ``SEVERAL_TOKENS``.
+        former_order: order of former objects among distractors.
     """
 
     graph: "Graph"
@@ -63,6 +64,7 @@ class Tools:
     grader_beams: tuple[int, ...] = ()
     continuation: str = CONTINUATIONS[0]
     several_tokens: str = SEVERAL_TOKENS[0]
+    former_order: str = "fact"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from kgprobe.base.intervals import Mean
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.baselines.human_data import Scored
 from kgprobe.papers.baselines.measures import Scores
-from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.baselines.options import MEANINGS, MeasuresOptions
 from kgprobe.papers.studies.options import LATEST
 from kgprobe.papers.studies.study import WHOLE, Study, category, counted_notes, json_number
 from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot
@@ -96,8 +96,6 @@ class TauBySentences(ResultRow):
 
 # Options of configurations, see kgprobe.papers.baselines.measures.
 _OPTIONS = ("aggregation", "n", "beams")
-# Options that define a measure.
-_MEANINGS = ("karr", "continuation", "several_tokens", "articles")
 _TAU = "Kendall's τ, mean over {folds} folds"
 _GAIN = "(τ of m sentences + 1) / (τ of one sentence + 1)"
 _BY_N, _BY_M, _GAIN_BY_M = "By the number of distractors", "By the number of cloze sentences", "Gain by cloze sentences"
@@ -322,6 +320,7 @@ class _CalibratedSettings(msgspec.Struct):
     continuation: str
     several_tokens: str
     articles: bool
+    former_order: str
 
 
 class Calibrated(msgspec.Struct):
@@ -354,7 +353,7 @@ class Calibrated(msgspec.Struct):
             widths[name] |= {options["beams"] for options in rows if "beams" in options}
         own: dict[str, Any] = {name: tuple(sorted(beams)) for name, beams in widths.items() if beams}
         own |= {"distractors": max(self.config.counts)}
-        own |= {name: getattr(self.config, name) for name in _MEANINGS}
+        own |= {name: getattr(self.config, name) for name in MEANINGS}
         for name in filter(given.__contains__, own):
             value, needed = getattr(chosen, name), own[name]
             if not (set(needed) <= set(value) if isinstance(needed, tuple) else needed == value):

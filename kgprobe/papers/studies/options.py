@@ -21,8 +21,8 @@ class Measuring(TypedDict, total=False):
 
     Attributes:
         limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
-        distractors, sentences, templates, former, strategy, weighting, max_prefixes, articles: options of the probe,
-            see :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+        distractors, sentences, templates, former, strategy, weighting, former_order, max_prefixes, articles: options
+            of the probe, see :class:`~kgprobe.probes.distractors.DistractorOptions`; None asks all ``sentences``.
         counts, repeats, choices: see :class:`ExampleCountsOptions`.
         separators, examples, dataset, ways, clozes, separate_tokens: see :class:`PromptingOptions`.
         probes: see :class:`TemplatesOptions`.
@@ -40,6 +40,7 @@ class Measuring(TypedDict, total=False):
     former: str
     strategy: str
     weighting: str
+    former_order: str
     max_prefixes: int
     articles: bool
     counts: Sequence[int]
