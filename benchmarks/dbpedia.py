@@ -23,7 +23,7 @@ from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.wikidata import exhaust, seconds_of
 from kgprobe.base.records import Rejected
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.loaders.dbpedia.triples import read_triples  # type: ignore[import-not-found]
+from kgprobe.loaders.rdf.triples import read_triples  # type: ignore[import-not-found]
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.loaders.dbpedia.identifiers import class_, name_of_thing, owner, relation, thing, words
-from kgprobe.loaders.dbpedia.literals import (
+from kgprobe.loaders.rdf.literals import (
     EMPTY_TEXT,
     LONG_TEXT,
     OTHER_LANGUAGE,
