@@ -41,6 +41,7 @@ OWN_TEMPLATES = Path(__file__).with_name("relations.jsonl")
 
 INTERMEDIATE = ("fold", "remove")
 
+_DOMAIN = "dbpedia.org/"
 _RELATION_ID = re.compile(r"rdfs:seeAlso|db[op](?:-[a-z][a-z-]*)?:\S+")
 
 
@@ -114,14 +115,13 @@ def open_dbpedia(options: DBpediaOptions) -> "RdfFiles":
         "literals": options.literals,
         "tables": [popularity is not None, templates is not None],
     }
-    vocabulary = DBpediaVocabulary()
 
     def read(reader: "Reader", number: int, file: InputFile) -> None:
         if file is popularity:
             _read_views(reader, number, file)
             return
         reader.read(number, file)
-        if file is files[-1] and not vocabulary.seen:
+        if file is files[-1] and reader.store.is_empty():
             _check_foreign(files)
 
     return RdfFiles(
@@ -129,7 +129,7 @@ def open_dbpedia(options: DBpediaOptions) -> "RdfFiles":
         fingerprint=fingerprint([*files, *filter(None, (popularity, templates))], chosen),
         files=[*files, *filter(None, [popularity])],
         templates=templates,
-        vocabulary=vocabulary,
+        vocabulary=DBpediaVocabulary(),
         reading=ReadingOptions(
             languages,
             frozenset(options.relations),
@@ -142,17 +142,21 @@ def open_dbpedia(options: DBpediaOptions) -> "RdfFiles":
 
 
 def _check_foreign(files: Sequence[InputFile]) -> None:
-    """Raise with the first triple of files without a triple of DBpedia."""
+    """Raise if no triple of files is of DBpedia."""
     from ..rdf.triples import read_triples
 
+    foreign = ""
     for file in files:
         for line, quad in read_triples(file):
             if not isinstance(quad, Rejected):
-                raise KgprobeError(
-                    f"{file.name}, line {line}: {quad.subject.value} is not of DBpedia"
-                    " (http://dbpedia.org/resource/…), nor is any other triple: nothing is loaded."
-                    " `kgprobe load rdf` reads any RDF."
-                )
+                if _DOMAIN in str(quad):
+                    return
+                foreign = foreign or f"{file.name}, line {line}: {str(quad.subject).strip('<>')}"
+    if foreign:
+        raise KgprobeError(
+            f"{foreign} is not of DBpedia (http://dbpedia.org/resource/…), nor is any other triple: nothing is loaded."
+            " `kgprobe load rdf` reads any RDF."
+        )
 
 
 def _read_views(reader: "Reader", number: int, file: InputFile) -> None:

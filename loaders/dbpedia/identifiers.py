@@ -103,24 +103,16 @@ _TIMES = {
     "point": ("years", "year", "date"),
 }
 _TIME_OF = {f"dbo:{name}": time for time, names in _TIMES.items() for name in names}
-_DOMAIN = "dbpedia.org/"
 
 
 class DBpediaVocabulary(Vocabulary):
-    """Vocabulary of DBpedia: pages, the ontology, info boxes. Statements with blank nodes are rejected.
+    """Vocabulary of DBpedia: pages, the ontology, info boxes. Statements with blank nodes are rejected."""
 
-    Attributes:
-        seen: True once an IRI of DBpedia has been seen.
-    """
-
+    mark = "__"
     nameless = None
-
-    def __init__(self) -> None:
-        self.seen = False
 
     def meaning(self, predicate: str) -> Meaning:
         """Return the meaning of a predicate."""
-        self.seen = self.seen or _DOMAIN in predicate
         if predicate in _ROLES:
             return Meaning(_ROLES[predicate])
         identifier = relation(predicate)
@@ -130,7 +122,6 @@ class DBpediaVocabulary(Vocabulary):
 
     def entity(self, iri: str) -> str | None:
         """Return the id of a thing with a Wikipedia page; None for others."""
-        self.seen = self.seen or _DOMAIN in iri
         return thing(iri)
 
     def named(self, iri: str) -> str | None:

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgprobe.base.errors import KgprobeError, how_to_install
+from kgprobe.base.errors import ArgumentError, KgprobeError, how_to_install
 from kgprobe.base.options import option
 from kgprobe.sources.contract import Loader
-from kgprobe.sources.lines import fingerprint, open_input
+from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
 from ..wikidata_model import ALL_LANGUAGES, LANGUAGES_OPTION, LITERALS_OPTION, TEMPLATES_OPTION, distinct_languages
 
 if TYPE_CHECKING:
+    from .reading import Reader
     from .source import RdfFiles
 
 # Options of every loader of RDF.
@@ -49,6 +50,29 @@ class RdfOptions:
         common=True,
     )
     literals: bool = option(**RDF_LITERALS_OPTION, common=True)
+    merge_same_as: bool = option(
+        False, "Merge entities that owl:sameAs connects into the one that is named first.", common=True
+    )
+    collapse_blank_nodes: bool = option(
+        False,
+        "Make facts of statements about a blank node: X address [locality Y] is a fact of X, dated by the node's"
+        " schema:startDate and endDate.",
+        shown_default="left out and counted",
+        common=True,
+    )
+    triples: bool = option(
+        False,
+        "Files are tables without a header: subject, relation, object, parted by tabs (FB15k, CoDEx).",
+        common=True,
+    )
+    labels: tuple[Path, ...] = option(
+        (),
+        "Labels for --triples: a line with id, label and aliases, parted by tabs, or JSON ({ID: {label: …}}); may be"
+        " given several times.",
+        metavar="FILE",
+        shown_default="last part of the id",
+        common=True,
+    )
     templates: Path | None = option(**TEMPLATES_OPTION, common=True)
 
 
@@ -58,24 +82,45 @@ def open_rdf(options: RdfOptions) -> "RdfFiles":
     try:
         from .reading import ReadingOptions
         from .source import RdfFiles
+        from .tables import read_labels, read_table
         from .vocabulary import Vocabulary
     except ImportError as error:
         raise missing_packages(error) from error
-    files = [open_input(path) for path in options.files]
+    if options.labels and not options.triples:
+        raise ArgumentError("labels", "is for tables: give `triples`, too. RDF has its labels in the files.")
+    tables = [open_input(path) for path in options.files]
+    labels = [open_input(path) for path in options.labels]
     templates = open_input(options.templates) if options.templates is not None else None
+
+    def read(reader: "Reader", number: int, file: InputFile) -> None:
+        if any(file is table for table in labels):
+            read_labels(reader.store, number, file)
+        elif options.triples:
+            read_table(reader.store, number, file, frozenset(options.relations))
+        else:
+            reader.read(number, file)
+
     reading = ReadingOptions(
         tuple(dict.fromkeys((*languages, ALL_LANGUAGES))),
         frozenset(options.relations),
         literals=options.literals,
+        collapse=options.collapse_blank_nodes,
+        merge=options.merge_same_as,
     )
-    chosen = {"reading": [*reading.languages, *sorted(reading.relations), reading.literals]}
+    chosen = {
+        "languages": reading.languages,
+        "relations": sorted(reading.relations),
+        "flags": [reading.literals, reading.collapse, reading.merge, options.triples],
+        "tables": [len(labels), templates is not None],
+    }
     return RdfFiles(
-        name=", ".join(file.name for file in files),
-        fingerprint=fingerprint([*files, *filter(None, [templates])], chosen),
-        files=files,
+        name=", ".join(file.name for file in tables),
+        fingerprint=fingerprint([*tables, *labels, *filter(None, [templates])], chosen),
+        files=[*tables, *labels],
         templates=templates,
         vocabulary=Vocabulary(),
         reading=reading,
+        read=read,
     )
 
 
@@ -93,6 +138,7 @@ loader = Loader(
     \b
     kgprobe load rdf yago-facts.ttl yago-schema.ttl yago-taxonomy.ttl
     kgprobe load rdf latest-truthy.nt.bz2 --language de --language en --relation wdt:P36
+    kgprobe load rdf train.txt valid.txt test.txt --triples --labels entity2text.txt
     """,
     options=RdfOptions,
     open=open_rdf,

@@ -27,8 +27,14 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _OWN = (_XSD, "http://www.w3.org/1999/02/22-rdf-syntax-ns#")
 _SCHEMA = re.compile("https?://schema.org/")
 _SCHEMA_KINDS = {
-    "Date": "date", "DateTime": "dateTime", "Integer": "integer", "Number": "decimal", "Float": "double",
-    "Text": "string", "Boolean": "boolean", "URL": "anyURI",
+    "Date": "date",
+    "DateTime": "dateTime",
+    "Integer": "integer",
+    "Number": "decimal",
+    "Float": "double",
+    "Text": "string",
+    "Boolean": "boolean",
+    "URL": "anyURI",
 }
 _WHOLE = frozenset(
     (

@@ -81,6 +81,7 @@ class Reader:
         # Without references to the reader, which would keep it and its files until the next garbage collection.
         self._entity = lru_cache(_REMEMBERED)(lambda iri: _checked(vocabulary.entity(iri)))
         self._value = lru_cache(_REMEMBERED)(partial(_noted_value, store.rows["notes"], options.languages))
+        self._mark = vocabulary.mark
         self._number = 0
         self.properties: dict[str, str] = {}
 
@@ -101,21 +102,34 @@ class Reader:
 
     def _read(self, quad: Quad, place: int) -> None:
         subject, predicate, object_, _ = quad
-        meaning = self._meanings.get(predicate.value)
-        if meaning is None:
-            meaning = self._meanings[predicate.value] = self._vocabulary.meaning(predicate.value)
+        meaning = self._meanings.get(predicate.value) or self._meaning(predicate.value)
         if type(subject) is not NamedNode:
             self._read_blank(meaning, f"_:{self._number}:{subject.value}", object_, place)
         elif meaning.role is Role.FACT:
+            # Fast path: most statements.
+            if meaning.is_plain and type(object_) is NamedNode:
+                id_, end = self._entity(subject.value), self._entity(object_.value)
+                if id_ and end and self._mark not in id_ and self._mark not in end:
+                    self.store.rows["facts"].extend((id_, meaning.relation, place, end))
+                    return
             self._read_fact(meaning, subject.value, object_, place)
         elif meaning.role is Role.NONE:
             self._count(meaning.not_loaded)
         else:
             self._read_note(meaning, subject.value, object_, place)
 
+    def _meaning(self, predicate: str) -> Meaning:
+        meaning = self._vocabulary.meaning(predicate)
+        is_plain = meaning.role is Role.FACT and not meaning.time and self._is_selected(meaning.relation)
+        self._meanings[predicate] = meaning = meaning._replace(is_plain=is_plain)
+        return meaning
+
+    def _is_selected(self, relation: str) -> bool:
+        return not self._options.relations or relation in self._options.relations
+
     def _read_fact(self, meaning: Meaning, subject_iri: str, term: object, place: int) -> None:
         relation, options = meaning.relation, self._options
-        is_selected = not options.relations or relation in options.relations
+        is_selected = self._is_selected(relation)
         # Times of an intermediate node are read with every relation.
         if not (is_selected or meaning.time):
             return
@@ -163,28 +177,31 @@ class Reader:
             self._count(QUOTED)
         else:
             id_ = object_ if isinstance(object_, str) else object_.id
-            self.store.rows["quoted"].extend((subject, relation, place, node, id_))
+            self.store.rows["quoted"].extend((subject, relation, place, id_, node))
 
     def _write_fact(self, subject: str, relation: str, place: int, node: str, object_: Object) -> None:
         """Write a fact, unless its object is an intermediate node."""
         if isinstance(object_, NotLoaded):
             self._count(object_)
-        elif isinstance(object_, NotedValue):
-            self.store.rows["facts"].extend((subject, relation, place, node, object_.id))
-        elif object_.startswith("_:"):
+        elif isinstance(object_, str) and object_.startswith("_:"):
             self._write_blank(subject, relation, place, object_)
-        elif self._vocabulary.owner(object_) is None:
-            self.store.rows["facts"].extend((subject, relation, place, node, object_))
-        elif not self._options.fold:
+        elif isinstance(object_, str) and self._vocabulary.owner(object_) is not None:
             # A folded node stands for its statements.
-            self._count(NODE)
+            if not self._options.fold:
+                self._count(NODE)
+        else:
+            id_ = object_ if isinstance(object_, str) else object_.id
+            if node:
+                self.store.rows["stated"].extend((subject, relation, place, id_, node))
+            else:
+                self.store.rows["facts"].extend((subject, relation, place, id_))
 
     def _write_blank(self, subject: str, relation: str, place: int, object_: Object) -> None:
         if isinstance(object_, NotLoaded):
             self._count(object_)
         elif self._options.collapse:
             id_ = object_ if isinstance(object_, str) else object_.id
-            self.store.rows["blank"].extend((subject, relation, place, "", id_))
+            self.store.rows["blank"].extend((subject, relation, place, id_))
         else:
             self._count(BLANK_NODE)
 

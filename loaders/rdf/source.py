@@ -90,12 +90,17 @@ class RdfFiles:
 
         A fact that several statements state is given once; with an interval, if one of them has it.
         """
-        last: tuple[str, str, str, str | None] | None = None
+        names = [file.name for file in self.files]
+        known: set[tuple[str, str, str | None]] = set()
+        last = ""
         for subject, relation, object_, place, node, start, end in self._read().store.facts():
-            fact = (subject, relation, object_, start)
-            if fact != last:
-                last = fact
-                yield self._placed(place, _fact(*fact, end, node))
+            if subject != last:
+                last = subject
+                known.clear()
+            if (relation, object_, start) not in known:
+                known.add((relation, object_, start))
+                number, line = file_and_line(place)
+                yield Placed(line, _fact(subject, relation, object_, start, end, node), names[number])
 
     def _read(self) -> Reader:
         if self._reader is None:
@@ -120,11 +125,11 @@ class RdfFiles:
         for id_, place in places.items():
             relation = self.shipped(id_)
             # A path through a blank node has the names of its parts.
-            labels = []
+            label = ""
             for part in id_.split(PATH):
                 own = texts.get(reader.properties.get(part, part), {})
-                labels.append(_first(own, "l") or relation.label or words(part))
-            label = " ".join(labels)
+                name = _first(own, "l") or relation.label or words(part)
+                label = name if name.startswith(label) else f"{label} {name}"
             yield self._placed(
                 place,
                 replace(

@@ -2,7 +2,7 @@
 
 Tables, each in the order of reading:
 
-- ``facts``: a subject, a relation and an object; ``node`` is the intermediate node that states it, or empty.
+- ``facts``: a subject, a relation and an object. ``stated``: those of an intermediate node.
 - ``quoted``: statements that are only quoted (RDF 1.2); ``node`` is the quotation.
 - ``blank``: statements with a blank node (``_:…``) at an end.
 - ``times``: bounds of the validity of nodes.
@@ -47,10 +47,11 @@ _BATCH = 8192
 _LINE_BITS = 40
 
 _TEXT, _NUMBER, _FLOAT = pa.string(), pa.int64(), pa.float64()
-_FACT = {"s": _TEXT, "p": _TEXT, "place": _NUMBER, "node": _TEXT, "o": _TEXT}
+_FACT = {"s": _TEXT, "p": _TEXT, "place": _NUMBER, "o": _TEXT}
 _TABLES = {
     "facts": _FACT,
-    "quoted": _FACT,
+    "stated": {**_FACT, "node": _TEXT},
+    "quoted": {**_FACT, "node": _TEXT},
     "blank": _FACT,
     "times": {"node": _TEXT, "kind": _TEXT, "bound": _TEXT, "place": _NUMBER},
     "notes": {"id": _TEXT, "kind": _TEXT, "rank": _NUMBER, "place": _NUMBER, "text": _TEXT},
@@ -65,16 +66,16 @@ _SQL = {_TEXT: "VARCHAR", _NUMBER: "BIGINT", _FLOAT: "DOUBLE", pa.bool_(): "BOOL
 # Statements of a blank node become facts: s p [q o] is s p/q o, or s p o where q says nothing else.
 PATH = " / "
 _COLLAPSE = """
-INSERT INTO facts
+INSERT INTO stated
 SELECT link.s, CASE WHEN part.p IN (link.p, 'rdf:value') THEN link.p ELSE link.p || ' / ' || part.p END,
-    part.place, part.s, part.o
+    part.place, part.o, part.s
 FROM blank link JOIN blank part ON link.o = part.s
 WHERE NOT starts_with(link.s, '_:') AND NOT starts_with(part.o, '_:')
 """
 _NOT_COLLAPSED = """
 SELECT count(*) FROM blank
-WHERE (starts_with(s, '_:') OR o NOT IN (SELECT node FROM facts))
-    AND (starts_with(o, '_:') OR s NOT IN (SELECT node FROM facts))
+WHERE (starts_with(s, '_:') OR o NOT IN (SELECT node FROM stated))
+    AND (starts_with(o, '_:') OR s NOT IN (SELECT node FROM stated))
 """
 # Quotations of one statement with one bound each are one: YAGO has a line for the start and one for the end.
 _QUOTE = """
@@ -83,11 +84,11 @@ SELECT node, concat_ws(' ', s, p, o) AS statement FROM quoted
 WHERE node IN (SELECT node FROM times GROUP BY node HAVING count(*) = 1);
 UPDATE times SET node = statement FROM single WHERE single.node = times.node;
 UPDATE quoted SET node = statement FROM single WHERE single.node = quoted.node;
-INSERT INTO facts SELECT * FROM quoted SEMI JOIN facts USING (s, p, o)
+INSERT INTO stated SELECT * FROM quoted SEMI JOIN facts USING (s, p, o)
 """
 _NOT_QUOTED = "SELECT count(*) FROM quoted ANTI JOIN facts USING (s, p, o)"
 _IDLE_TIMES = """
-SELECT count(*) FROM times ANTI JOIN facts USING (node) ANTI JOIN quoted USING (node) WHERE starts_with(node, '_:')
+SELECT count(*) FROM times ANTI JOIN stated USING (node) ANTI JOIN quoted USING (node) WHERE starts_with(node, '_:')
 """
 _NUMBERED = """
 CREATE TEMP TABLE numbered AS
@@ -121,16 +122,19 @@ FROM redirects JOIN pages USING (id, place) SEMI JOIN pages next ON next.id = pa
 """
 _RESOLVE = """
 CREATE TABLE resolved AS
-SELECT coalesce(subject.target, s) AS s, p, facts.place, node, coalesce(object.target, o) AS o, start, stop
-FROM facts LEFT JOIN pages subject ON subject.id = s LEFT JOIN pages object ON object.id = o
-    LEFT JOIN intervals USING (node);
+WITH together AS (
+    SELECT s, p, place, o, '' AS node, NULL AS start, NULL AS stop FROM facts
+    UNION ALL SELECT s, p, place, o, node, start, stop FROM stated LEFT JOIN intervals USING (node)
+)
+SELECT coalesce(subject.target, s) AS s, p, together.place, coalesce(object.target, o) AS o, node, start, stop
+FROM together LEFT JOIN pages subject ON subject.id = s LEFT JOIN pages object ON object.id = o;
 DROP TABLE facts
 """
 _DISCARD = """
 CREATE TEMP TABLE dated AS SELECT DISTINCT s, p, o FROM resolved WHERE start IS NOT NULL OR stop IS NOT NULL;
 DELETE FROM resolved WHERE start IS NULL AND stop IS NULL AND (s, p, o) IN (FROM dated)
 """
-_FACTS = "SELECT s, p, o, place, node, start, stop FROM resolved ORDER BY s, p, o, start, place"
+_FACTS = "SELECT s, p, o, place, node, start, stop FROM resolved ORDER BY s, place"
 _NOTES = """
 WITH ends AS (
     SELECT s AS id, place FROM resolved
@@ -221,7 +225,7 @@ class Store:
         return self._stream("FROM problems ORDER BY place")
 
     def facts(self) -> Iterator[Row]:
-        """Yield subject, relation, object, place, node, start and end; equal facts follow each other."""
+        """Yield subject, relation, object, place, node, start and end, subject by subject, in the order of reading."""
         return self._stream(_FACTS, counted=True)
 
     def notes(self) -> Iterator[tuple[str, str, int, int, str]]:
@@ -239,6 +243,11 @@ class Store:
         for id_, kind, text in self._stream(_TEXTS, {"ids": list(ids)}):
             texts.setdefault(id_, {}).setdefault(kind, []).append(text)
         return texts
+
+    def is_empty(self) -> bool:
+        """Return True if nothing has been read that is loaded."""
+        self.write(least=1)
+        return not any(self._one(f"SELECT count(*) FROM {table}") for table in ("facts", "notes", "redirects"))  # noqa: S608
 
     @property
     def given(self) -> float:
@@ -287,8 +296,8 @@ class Store:
         self.database.execute(statement)
 
     def _one(self, query: str) -> int:
-        row = self.database.execute(query).fetchone()
-        return int(row[0]) if row else 0
+        # To the end: an open result blocks the connection.
+        return int(self.database.execute(query).fetchall()[0][0])
 
     def _count(self, kind: NotLoaded, query: str) -> None:
         if number := self._one(query):

@@ -12,7 +12,7 @@ https://www.w3.org/TR/rdf12-turtle/, also in lines, as YAGO writes them.
 import io
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, cast
 from urllib.parse import quote
 
@@ -46,7 +46,9 @@ def read_triples(file: InputFile) -> Iterator[tuple[int, Quad | Rejected]]:
     rejected. Cost: about 1 µs per triple; memory for some hundred lines, JSON-LD excepted.
     """
     format_ = _format(file)
-    return _n_quads(file) if format_ is RdfFormat.N_QUADS else _document(file, format_)
+    if format_ is RdfFormat.N_QUADS:
+        return itertools.chain.from_iterable(_n_quads(file))
+    return _document(file, format_)
 
 
 def _format(file: InputFile) -> RdfFormat:
@@ -65,7 +67,7 @@ def _format(file: InputFile) -> RdfFormat:
     return RdfFormat.JSON_LD if _JSON.match(first) else RdfFormat.N_QUADS
 
 
-def _n_quads(file: InputFile) -> Iterator[tuple[int, Quad | Rejected]]:
+def _n_quads(file: InputFile) -> Iterator[Iterable[tuple[int, Quad | Rejected]]]:
     lines = file.lines()
     while block := list(itertools.islice(lines, _BLOCK)):
         # Only the last line can be broken off, and one that is too long is rare: each ends a part.
@@ -74,35 +76,29 @@ def _n_quads(file: InputFile) -> Iterator[tuple[int, Quad | Rejected]]:
             if isinstance(line, bytes):
                 part.append((number, line))
                 continue
-            yield from _parsed(part)
-            yield number, line
+            yield _parsed(part)
+            yield [(number, line)]
             part = []
-        yield from _parsed(part)
+        yield _parsed(part)
 
 
-def _parsed(lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, Quad | Rejected]]:
+def _parsed(lines: Sequence[tuple[int, bytes]]) -> Iterable[tuple[int, Quad | Rejected]]:
     try:
         # Quoted subjects are Turtle, and lines of N-Triples are, too.
         format_ = RdfFormat.TURTLE if lines and lines[0][1].startswith(b"<<") else RdfFormat.N_QUADS
         quads = list(parse(b"\n".join([line for _, line in lines]), format=format_))
     except SyntaxError as error:
         if len(lines) == 1:
-            yield lines[0][0], Rejected(_reason(error))
-            return
+            return [(lines[0][0], Rejected(_reason(error)))]
     else:
         if len(quads) == len(lines):
-            for (number, _), quad in zip(lines, quads, strict=True):
-                yield number, quad
-            return
+            return zip([number for number, _ in lines], quads, strict=True)
         if len(lines) == 1:
             # A comment, an empty line, a quoted statement, or a line within which there is a carriage return.
-            for quad in quads:
-                yield lines[0][0], quad
-            return
+            return [(lines[0][0], quad) for quad in quads]
     # An error, or not a triple: bisect the lines to find it.
     middle = len(lines) // 2
-    yield from _parsed(lines[:middle])
-    yield from _parsed(lines[middle:])
+    return itertools.chain(_parsed(lines[:middle]), _parsed(lines[middle:]))
 
 
 class _Lines:

@@ -35,13 +35,12 @@ PREFIXES = {
     "http://www.w3.org/2003/01/geo/wgs84_pos#": "geo",
     "http://purl.obolibrary.org/obo/": "obo",
 }
-_NAMESPACE = re.compile("|".join(map(re.escape, PREFIXES)))
-# Pages about an entity, its sitelinks, and Wikidata's unknown values, which are blank nodes with an IRI.
+# Pages about an entity, its sitelinks, Wikidata's unknown values (blank nodes with an IRI), and the empty list.
 _PAGES = re.compile(
-    r"https?://(?:www\.wikidata\.org/(?:wiki/Special:EntityData/|\.well-known/genid/)|[a-z-]+\.wik[a-z]+\.org/wiki/)"
+    r"https?://(?:www\.wikidata\.org/(?:wiki/Special:EntityData/|\.well-known/genid/)|[a-z-]+\.wik[a-z]+\.org/wiki/"
+    r"|www\.w3\.org/1999/02/22-rdf-syntax-ns#nil$)"
 )
 _HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_PART = re.compile("[^/#]*$")
 # A name without digits, or with a word: not Q42.
 _NAME = re.compile(r"\D+|.*[^\W\d_]{3}.*", re.DOTALL)
 
@@ -80,6 +79,7 @@ class Meaning(NamedTuple):
         rank: of a label, after the predicates that come before.
         time: ``start``, ``end`` or ``point`` for the validity of a node.
         not_loaded: kind of the statements without a role.
+        is_plain: True for facts of a selected relation that is no time.
     """
 
     role: Role
@@ -87,6 +87,7 @@ class Meaning(NamedTuple):
     rank: int = 0
     time: str = ""
     not_loaded: NotLoaded = OTHER_PREDICATE
+    is_plain: bool = False
 
 
 _LABELS = ("rdfs:label", "skos:prefLabel", "schema:name", "dcterms:title", "dc:title", "foaf:name")
@@ -117,9 +118,11 @@ class Vocabulary:
     """Any RDF. All IRIs are entities, except those of pages; predicates without another role are relations.
 
     Attributes:
+        mark: part of the ids of intermediate nodes; by default, none has it.
         nameless: kind of statements with a blank node, which are counted; None to reject them.
     """
 
+    mark: str = "\0"
     nameless: NotLoaded | None = BLANK_NODE
 
     def meaning(self, predicate: str) -> Meaning:
@@ -157,14 +160,15 @@ class Vocabulary:
 
 
 def compact(iri: str) -> str:
-    """Return an IRI with a prefix, if it has one of the known: ``wd:Q42``."""
-    matched = _NAMESPACE.match(iri)
-    return f"{PREFIXES[matched[0]]}:{iri[matched.end() :]}" if matched and matched.end() < len(iri) else iri
+    """Return an IRI with a prefix, if only a name follows a known namespace: ``wd:Q42``."""
+    start = max(iri.rfind("/"), iri.rfind("#")) + 1
+    prefix = PREFIXES.get(iri[:start])
+    return f"{prefix}:{iri[start:]}" if prefix is not None and start < len(iri) else iri
 
 
 def last_part(id_: str) -> str:
     """Return the last part of an id or an IRI: after its prefix, the last slash and number sign."""
-    return _PART.findall((id_.partition(":")[2] or id_).rstrip("/#"))[0]
+    return re.split("[/#]", (id_.partition(":")[2] or id_).rstrip("/#"))[-1]
 
 
 def words(id_: str) -> str:
