@@ -80,6 +80,25 @@ def date_literal(value: str) -> Entity:
     return Entity(value, label, types=(kind,), value=value, datatype=kind)
 
 
+def year_literal(literal: Entity) -> Entity:
+    """Return the year of a date as a literal; other literals are unchanged.
+
+    >>> year_literal(date_literal("1879-03-14")).label, year_literal(date_literal("-0044-03")).id
+    ('1879', '-0044')
+    """
+    hyphens = DATE_KINDS.index(literal.datatype) if literal.datatype in DATE_KINDS else 0
+    return date_literal(literal.id.rsplit("-", hyphens)[0]) if hyphens else literal
+
+
+def is_year(identifier: str) -> bool:
+    """Return True for the id of a year.
+
+    >>> list(map(is_year, ["1879", "-0044", "1879-03", "Q5", "1879^^integer"]))
+    [True, True, False, False, False]
+    """
+    return identifier.removeprefix("-").isdigit()
+
+
 def number_literal(text: str) -> Entity:
     """Return a number without a unit as a literal: an ``integer``, or else a ``decimal``.
 

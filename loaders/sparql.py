@@ -24,6 +24,7 @@ from kgprobe.sources.contract import Loader, ShownText
 from .sparql_walk import WalkPlan
 from .wikidata_model import (
     BRANCHES,
+    DATES_OPTION,
     ITEM_ID,
     LANGUAGES_OPTION,
     LITERALS_OPTION,
@@ -33,9 +34,12 @@ from .wikidata_model import (
     SHIPPED_OPTION,
     TEMPLATES_OPTION,
     TRUTHY_OPTION,
+    YEARS,
+    check_dates,
     check_forms,
     distinct_languages,
     read_inactive_relations,
+    read_statements,
     with_fallback,
 )
 
@@ -66,6 +70,13 @@ class SparqlOptions:
         " (our choice; the paper does not list its own).",
         choices=("countries", "nba", "films"),
     )
+    where: tuple[str, ...] = option(
+        (),
+        "Load also the items with this statement, without walks: P166=Q38104 are the laureates in physics; may be given"
+        " several times.",
+        metavar="P…=Q…",
+        common=True,
+    )
     steps: int = option(_PLAN.steps, "Steps of a walk.", minimum=1, common=True)
     walks: int = option(_PLAN.walks, "Walks from each center.", minimum=1, common=True)
     branches: int = option(
@@ -87,6 +98,7 @@ class SparqlOptions:
     languages: tuple[str, ...] = option(**LANGUAGES_OPTION, common=True)
     truthy: bool = option(**TRUTHY_OPTION)
     literals: bool = option(**LITERALS_OPTION, common=True)
+    dates: str = option(**DATES_OPTION)
     all_objects: bool = option(
         False, "Also load the other objects of each loaded subject and relation, so that none counts as wrong."
     )
@@ -125,8 +137,10 @@ def _open(options: SparqlOptions) -> "Topic":
     from .sparql_topic import EntityFilters, TopicChoice, open_topic
 
     centers = [*options.centers, *_centers_of(options.topic)]
-    if not centers:
-        raise ArgumentError("centers", "is empty; expected at least one, or a `topic`.")
+    statements = read_statements(options.where)
+    if not centers and not statements:
+        raise ArgumentError("centers", "is empty; expected at least one, a `topic`, or a statement: `where`.")
+    check_dates(options.dates, options.literals)
     check_forms("active", options.active, PROPERTY_ID, "P131")
     check_forms("without_types", options.without_types, ITEM_ID, "Q4167410")
     listed = read_inactive_relations(options.inactive)
@@ -141,6 +155,8 @@ def _open(options: SparqlOptions) -> "Topic":
         inactive=inactive,
         literals=options.literals,
         all_objects=options.all_objects,
+        where=statements,
+        years=options.dates == YEARS,
     )
     client = SparqlClient(options.endpoint, contact=options.contact, pause=options.pause, timeout=options.timeout)
     if not options.contact and options.endpoint == ENDPOINT:
@@ -161,6 +177,8 @@ def _centers_of(topic: str | None) -> Iterator[str]:
 loader = Loader(
     summary="""Load a topical graph from Wikidata's SPARQL service: what random walks reach from the entities you name.
 
+    --where loads all items with a statement instead, or in addition, and the item that it names.
+
     Walks go both ways, along statements as subject and as object, and all facts between the entities that they reach
     are loaded. Over-common relations are shown, not asked: --show-inactive prints the list, --inactive replaces it.
     The most frequent relations have templates; --templates replaces them or adds others.
@@ -168,6 +186,7 @@ loader = Loader(
     \b
     kgprobe load sparql --center Q183 --steps 3 --contact you@example.org
     kgprobe load sparql --center Q11660 --min-sitelinks 20 --with-alias
+    kgprobe load sparql --where P166=Q38104 --dates years
     kgprobe load sparql --as-paper kglens --topic nba
     """,
     options=SparqlOptions,

@@ -7,9 +7,9 @@ interrupted load goes on without asking again, and the same load another time as
 import hashlib
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,7 +22,7 @@ from kgprobe.base.files import home, make_folder, replacing
 from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 
-from .literals import NotLoaded
+from .literals import NotLoaded, is_year, year_literal
 from .sparql_client import SparqlClient
 from .sparql_walk import WalkPlan, walk
 from .wikidata_model import (
@@ -81,6 +81,8 @@ class TopicChoice:
         literals: True to read dates and quantities of the entities that walks reach.
         all_objects: True to read all objects of each subject and relation with a fact between entities that walks
             reach: the set T of yes/no questions, complete.
+        where: statements, each a relation and an item; the items that have one of them are reached without walks.
+        years: True to read the years of dates alone.
     """
 
     centers: tuple[str, ...]
@@ -92,6 +94,8 @@ class TopicChoice:
     inactive: Mapping[str, str] = field(default_factory=read_inactive_relations)
     literals: bool = True
     all_objects: bool = False
+    where: tuple[tuple[str, str], ...] = ()
+    years: bool = False
 
     def key(self, endpoint: str) -> str:
         """Return a digest of all settings."""
@@ -192,11 +196,15 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
     def report(step: int, entities: int) -> None:
         client.report(f"Step {step} of {choice.plan.steps}: {entities:,} entities, {client.requests:,} requests.")
 
-    client.report(
-        f"Asking {client.endpoint} for {choice.plan.walks:,} walks of {choice.plan.steps} steps from each of"
-        f" {len(centers)} centers, one request at a time."
-    )
-    reached = walk(centers, choice.plan, wikidata, choice.inactive, admitted, report)
+    reached: list[str] = []
+    if centers:
+        client.report(
+            f"Asking {client.endpoint} for {choice.plan.walks:,} walks of {choice.plan.steps} steps from each of"
+            f" {len(centers)} centers, one request at a time."
+        )
+        reached = walk(centers, choice.plan, wikidata, choice.inactive, admitted, report)
+    if choice.where:
+        reached = _with_statements(choice, wikidata, admitted, reached)
     if wikidata.hubs:
         client.report(f"Too much leads to these to be asked for, so no walk went there: {', '.join(wikidata.hubs)}.")
     gathered = _gathered(choice, wikidata, reached)
@@ -204,6 +212,34 @@ def gather(choice: TopicChoice, client: SparqlClient) -> Gathered:
         entities = ", ".join(sorted(wikidata.uncounted))
         client.report(f"These have too many statements to count the ones that are not loaded: {entities}.")
     return gathered
+
+
+def _with_statements(
+    choice: TopicChoice,
+    wikidata: Wikidata,
+    admitted: Callable[[Sequence[str]], Collection[str]],
+    reached: Sequence[str],
+) -> list[str]:
+    """Return the reached entities, the items that the statements name, and the admitted items that have one of them.
+
+    Raises:
+        KgprobeError: no admitted item has one of the statements.
+    """
+    client = wikidata.client
+    written = ", ".join(map("=".join, choice.where))
+    client.report(f"Asking {client.endpoint} for the items with {written}.")
+    having = sorted(wikidata.subjects(choice.where), key=_by_number)
+    good = admitted(having)
+    if not good:
+        raise KgprobeError(
+            f"{client.endpoint} has no item with {written} that can be loaded. Check the ids and filters."
+        )
+    objects = [item for _, item in choice.where]
+    every = list(dict.fromkeys([*reached, *objects, *filter(good.__contains__, having)]))
+    most = max(choice.plan.limit, len(reached))
+    if len(every) > most:
+        client.report(f"{len(every) - most:,} items with {written} are left out by the limit of {choice.plan.limit:,}.")
+    return every[:most]
 
 
 def _ids_of(centers: Sequence[str], wikidata: Wikidata) -> list[str]:
@@ -241,8 +277,11 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
             case Rejected():
                 rejected.append(result.reason)
             case fact, literal:
-                between.append(fact)
+                literal = year_literal(literal) if choice.years else literal
+                between.append(replace(fact, object=literal.id))
                 literals[literal.id] = literal
+    if choice.years:
+        between = _without_repeated_years(between)
     facts: list[Fact] = []
     for record in wikidata.dated(between):
         if isinstance(record, Fact):
@@ -261,6 +300,15 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
         rejected,
         dict(not_loaded),
     )
+
+
+def _without_repeated_years(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts without dates of one subject and relation in a year that an earlier one has."""
+    different: dict[tuple[str, ...], Fact] = {}
+    for fact in facts:
+        key = (fact.subject, fact.relation, fact.object) if is_year(fact.object) else (fact.id,)
+        different.setdefault(key, fact)
+    return list(different.values())
 
 
 def _facts_between(entities: Sequence[str], outgoing: Mapping[str, Sequence[Fact]]) -> list[Fact]:
@@ -316,9 +364,10 @@ def open_topic(
         make_folder(client.answers)
         content = _content(folder / "graph.msgpack", choice, client)
         shutil.rmtree(client.answers)
+    begins = [*choice.centers, *map("=".join, choice.where)]
     digests = {"graph": hashlib.blake2b(content).hexdigest(), "shipped": shipped_digest(shipped)}
     return Topic(
-        name=f"{', '.join(choice.centers[:3])}{' …' if len(choice.centers) > 3 else ''}",
+        name=f"{', '.join(begins[:3])}{' …' if len(begins) > 3 else ''}",
         fingerprint=fingerprint(files, digests),
         gathered=_decode_gathered(content),
         templates=files[0] if files else None,

@@ -29,10 +29,11 @@ from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import DECODING_ERRORS, FileSource, InputFile, explain, fingerprint, open_input
 from kgprobe.sources.values import check_id, check_interval, fact_id
 
-from .literals import DATE, DATE_KINDS, QUANTITY, NotLoaded
+from .literals import DATE, DATE_KINDS, QUANTITY, NotLoaded, is_year, year_literal
 from .wikidata_json import DumpHead, DumpHeadDecoder, Statement, decode_claims, records
 from .wikidata_literals import DEPRECATED, NOT_PREFERRED
 from .wikidata_model import (
+    DATES_OPTION,
     ITEM_ID,
     LANGUAGES,
     LANGUAGES_OPTION,
@@ -42,9 +43,12 @@ from .wikidata_model import (
     TEMPLATES_OPTION,
     TRUTHY_OPTION,
     TYPE_RELATIONS,
+    YEARS,
+    check_dates,
     check_forms,
     distinct_languages,
     names,
+    read_statements,
     shipped_digest,
     shipped_relations,
     with_fallback,
@@ -75,6 +79,9 @@ class DumpSelection:
         ids: entities to read; all if None.
         truthy: True to read only the preferred statements of a subject and relation, if any.
         literals: True to read dates and quantities.
+        types_as_facts: True to read the types of entities as facts, too.
+        where: statements, each a relation and an item; only items with one of them are read, all if empty.
+        years: True to read the years of dates alone.
     """
 
     languages: tuple[str, ...] = LANGUAGES
@@ -83,6 +90,9 @@ class DumpSelection:
     ids: frozenset[str] | None = None
     truthy: bool = False
     literals: bool = True
+    types_as_facts: bool = False
+    where: tuple[tuple[str, str], ...] = ()
+    years: bool = False
 
 
 WHOLE = DumpSelection()
@@ -161,7 +171,21 @@ class Dump(FileSource):
                 leading = _LEADING_ID.match(record)
                 if leading is not None and leading[1].decode() not in ids:
                     continue
-            yield line, record
+            if isinstance(record, Rejected) or self._has_statement(record):
+                yield line, record
+
+    def _has_statement(self, record: bytes) -> bool:
+        """Return True for a record with one of the statements, and for one that cannot be read."""
+        where = self.selection.where
+        # Fast path: dumps before 2017 have the number of an item without its Q.
+        if not any(item.removeprefix("Q").encode() in record for _, item in where):
+            return not where
+        try:
+            claims, _ = decode_claims(record)
+        except DECODING_ERRORS:
+            return True
+        own = claims.claims if isinstance(claims.claims, dict) else {}
+        return any(item in self._items(own.get(relation, ())) for relation, item in where)
 
     def _is_selected(self, identifier: str, types: Iterable[str]) -> bool:
         ids, wanted = self.selection.ids, self.selection.types
@@ -186,7 +210,7 @@ class Dump(FileSource):
                 head = decoder.decode(record)
             except DECODING_ERRORS:
                 continue
-            if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_read(head.id):
+            if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_asked(head.id):
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
                 described.add(head.id)
                 yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
@@ -202,12 +226,14 @@ class Dump(FileSource):
         relations = [
             relation
             for relation in dict.fromkeys(map(bytes.decode, _STATEMENT_PROPERTY.findall(record)))
-            if relation in shipped and relation not in known and self._is_read(relation)
+            if relation in shipped and relation not in known and self._is_asked(relation)
         ]
         return relations if relations and self._is_item_selected(record, decoder) else []
 
     def _is_item_selected(self, record: bytes, decoder: DumpHeadDecoder) -> bool:
         ids, types = self.selection.ids, self.selection.types
+        if not self._has_statement(record):
+            return False
         if ids is None and not types:
             return True
         leading = _LEADING_ID.match(record)
@@ -221,6 +247,10 @@ class Dump(FileSource):
             return self._is_selected(head.id, self._types(head.types))
         except DECODING_ERRORS:
             return False
+
+    def _is_asked(self, relation: str) -> bool:
+        """Return True for a relation whose facts are read; types have none by default."""
+        return self._is_read(relation) and (self.selection.types_as_facts or relation not in TYPE_RELATIONS)
 
     def _is_read(self, relation: str) -> bool:
         return not self.selection.relations or relation in self.selection.relations
@@ -243,6 +273,14 @@ class Dump(FileSource):
         label, aliases, description = names(head.labels, head.aliases, head.descriptions)
         popularity = None if head.sitelinks is None else float(head.sitelinks)
         return Entity(head.id, label, aliases, description, types, popularity)
+
+    def _items(self, statements: Sequence[Statement]) -> set[str]:
+        """Return the items that statements have as values."""
+        items = set()
+        for statement in self._best(statements):
+            with suppress(ValueError):
+                items.add(statement.item() or "")
+        return items
 
     def _types(self, claims: Iterable[Sequence[Statement]]) -> tuple[str, ...]:
         items: dict[str | None, None] = {}
@@ -271,7 +309,7 @@ class Dump(FileSource):
                 continue
             for statement in self._best(statements):
                 with suppress(ValueError):
-                    literal = statement.object()
+                    literal = self._object(statement)
                     if isinstance(literal, Entity) and _is_new(literal.id, known):
                         yield literal
 
@@ -284,24 +322,32 @@ class Dump(FileSource):
             for kind, count in ((DEPRECATED, deprecated), (NOT_PREFERRED, len(statements) - len(best) - deprecated)):
                 if count:
                     self.not_loaded[kind.kind] += count
+            years: set[str] = set()
             for statement in best:
                 try:
                     fact = self._fact(subject, relation, statement)
                 except ValueError as error:
                     yield Rejected(f"{subject}, {relation}, statement {statement.id[:80]!r}: {error}")
                     continue
-                if fact is not None:
+                if fact is not None and fact.object not in years:
                     yield fact
+                    if self.selection.years and is_year(fact.object):
+                        years.add(fact.object)
+
+    def _object(self, statement: Statement) -> str | Entity | NotLoaded:
+        """Return the object of a statement, of a date its year if chosen."""
+        object_ = statement.object()
+        return year_literal(object_) if self.selection.years and isinstance(object_, Entity) else object_
 
     def _fact(self, subject: str, relation: str, statement: Statement) -> Fact | None:
-        """Return the fact of a statement; None for a type, and for a statement that is not loaded, which is counted."""
-        object_ = statement.object()
+        """Return the fact of a statement; None for a type only, and for one that is not loaded, which is counted."""
+        object_ = self._object(statement)
         if isinstance(object_, Entity) and not (self.selection.literals and relation not in TYPE_RELATIONS):
             object_ = DATE if object_.datatype in DATE_KINDS else QUANTITY
         if isinstance(object_, NotLoaded):
             self.not_loaded[object_.kind] += 1
             return None
-        if relation in TYPE_RELATIONS:
+        if relation in TYPE_RELATIONS and not self._is_asked(relation):
             return None
         end = object_.id if isinstance(object_, Entity) else object_
         first, last = statement.interval()
@@ -344,6 +390,8 @@ def open_dump(
         "ids": None if selection.ids is None else sorted(selection.ids),
         "truthy": selection.truthy,
         "literals": selection.literals,
+        "where": selection.where,
+        "years": selection.years,
         "shipped": shipped_digest(shipped),
     }
     return Dump(
@@ -401,8 +449,18 @@ class DumpOptions:
         shown_default="all",
         common=True,
     )
+    where: tuple[str, ...] = option(
+        (),
+        "Read only items with this statement: P166=Q38104 are the laureates in physics; may be given several times.",
+        metavar="P…=Q…",
+        shown_default="all",
+    )
     truthy: bool = option(**TRUTHY_OPTION)
     literals: bool = option(**LITERALS_OPTION, common=True)
+    types_as_facts: bool = option(
+        False, "Load the types of entities (instance of, subclass of) as facts, too, so that they can be asked."
+    )
+    dates: str = option(**DATES_OPTION)
     templates: Path | None = option(**TEMPLATES_OPTION, common=True)
     shipped_templates: bool = option(**SHIPPED_OPTION)
 
@@ -411,10 +469,11 @@ def _open(options: DumpOptions) -> Dump:
     check_forms("relations", options.relations, PROPERTY_ID, "P36")
     check_forms("types", options.types, ITEM_ID, "Q6256")
     for value in TYPE_RELATIONS:
-        if value in options.relations:
+        if value in options.relations and not options.types_as_facts:
             raise ArgumentError(
-                "relations", f"names {value}, which is read as an entity's types, not as facts, always."
+                "relations", f"names {value}, which is read as an entity's types, not as facts: set `types_as_facts`."
             )
+    check_dates(options.dates, options.literals)
     selection = DumpSelection(
         languages=with_fallback(distinct_languages(options.languages)),
         relations=frozenset(options.relations),
@@ -422,6 +481,9 @@ def _open(options: DumpOptions) -> Dump:
         ids=None if options.ids is None else read_ids(options.ids),
         truthy=options.truthy,
         literals=options.literals,
+        types_as_facts=options.types_as_facts,
+        where=read_statements(options.where),
+        years=options.dates == YEARS,
     )
     return open_dump(options.dump, templates=options.templates, shipped=options.shipped_templates, selection=selection)
 

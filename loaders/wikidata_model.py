@@ -22,6 +22,9 @@ LANGUAGES = ("en", ALL_LANGUAGES)
 ITEM_ID = re.compile("Q[1-9][0-9]{0,18}")
 PROPERTY_ID = re.compile("P[1-9][0-9]*")
 
+# A statement as an option has it: P166=Q38104.
+_STATEMENT = re.compile(f"{PROPERTY_ID.pattern}={ITEM_ID.pattern}")
+
 # Pages of Wikimedia's own: disambiguation, category, template, list, module, internal and project page.
 OWN_PAGES = ("Q4167410", "Q4167836", "Q11266439", "Q13406463", "Q15184295", "Q17442446", "Q14204246")
 
@@ -34,6 +37,9 @@ START, END, POINT = "P580", "P582", "P585"
 
 _LANGUAGE = re.compile("[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
+
+# Value of the option ``dates``: years alone.
+YEARS = "years"
 
 # Shared options of several loaders.
 LANGUAGES_OPTION: Mapping[str, Any] = {
@@ -52,15 +58,21 @@ LITERALS_OPTION: Mapping[str, Any] = {
     "default": True,
     "help": "Load dates and quantities as objects of facts.",
 }
+DATES_OPTION: Mapping[str, Any] = {
+    "default": "stated",
+    "help": "Load dates as precise as they are stated, or their years alone.",
+    "choices": ("stated", YEARS),
+}
 TEMPLATES_OPTION: Mapping[str, Any] = {
     "default": None,
     "help": "Sentences and questions of relations, as for `load table --relations`, or WikiFactDiff's file.",
     "metavar": "FILE",
 }
 
-# Templates of the most frequent properties, a relation in each line: three cloze sentences, a statement, a yes/no
-# question and a wh-question. Properties whose facts can end have cloze sentences in the past tense, too. Facts can have
-# a day, a month or a year as their date, so sentences about dates suit all three.
+# Templates of the most frequent properties, a relation in each line: three cloze sentences (five for the relations of
+# the distractor paper's human scores), a statement, a yes/no question and a wh-question. Properties whose facts can end
+# have cloze sentences in the past tense, too. Facts can have a day, a month or a year as their date, so sentences about
+# dates suit all three.
 SHIPPED_FILE = Path(__file__).with_name("wikidata_relations.jsonl")
 
 # Shared option of the loaders of Wikidata.
@@ -99,6 +111,22 @@ def check_forms(argument: str, values: Iterable[str], form: re.Pattern[str], exa
     for value in values:
         if not form.fullmatch(value):
             raise ArgumentError(argument, f"names {value!r}; one like {example} is expected.")
+
+
+def read_statements(where: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the relations and items of statements such as ``P166=Q38104``, each once."""
+    check_forms("where", where, _STATEMENT, "P166=Q38104")
+    pairs = []
+    for statement in dict.fromkeys(where):
+        relation, _, item = statement.partition("=")
+        pairs.append((relation, item))
+    return tuple(pairs)
+
+
+def check_dates(dates: str, literals: bool) -> None:
+    """Raise ArgumentError for years of dates that are not loaded."""
+    if dates == YEARS and not literals:
+        raise ArgumentError("dates", "is years, which has no effect without `literals`.")
 
 
 def names(

@@ -154,6 +154,14 @@ class Wikidata:
             of_name.sort(key=lambda item: (-(profiles[item].sitelinks or 0), len(item), item))
         return {name: of_name[0] for name, of_name in items.items()}
 
+    def subjects(self, statements: Sequence[tuple[str, str]]) -> set[str]:
+        """Return the items that have one of these statements, each a relation and an item."""
+        parts = []
+        for relation, item in statements:
+            parts.append(f"?item p:{relation} ?statement . ?statement ps:{relation} wd:{item} . {self._of_rank()}")
+        query = f'SELECT DISTINCT ?item {{ {_union(parts)} FILTER(STRSTARTS(STR(?item), "{ENTITY}Q")) }}'
+        return {_name(row, "item") for row in self.client.select(_PREFIXES + query)}
+
     def outgoing(self, ids: Iterable[str]) -> Mapping[str, Sequence[Fact]]:
         """Return the facts of subjects without types, sorted by id and without dates."""
         for part in _parts(ids, self._outgoing, SUBJECTS):

@@ -142,7 +142,6 @@ def _metrics(theta: Floats, hardest: Positions, snapshot: Snapshot) -> ReplayMet
         answers_easy=_mean(own[easy]),
         answers_hard=_mean(own[~easy]),
         hardest_examined=_mean(examined[hardest].astype(np.float64)),
-        hardest_mse=_mean(squares[seen]),
         hardest_mse_own=_mean(squares_own[seen]),
         coverage_examined=_mean(covered[examined].astype(np.float64)),
         mean_error=_mean(expected) - _mean(theta),

@@ -24,6 +24,7 @@ class Stop(str, Enum):
     BUDGET_SPENT = "budget spent"
     NO_ANSWERS = "no answers"
     SURE_ENOUGH = "sure enough"
+    CONVERGED = "converged"
     NOTHING_LEFT = "nothing left to ask"
 
     @property

@@ -29,6 +29,7 @@ from kgprobe.datasets.asking import (
     dataset_demonstrations,
     dataset_probe,
     dataset_questions,
+    dataset_relations,
     digest_of_dataset,
     limited_rows,
 )
@@ -167,7 +168,7 @@ def check_new_folder(folder: Path | str) -> Path:
     return path
 
 
-def _files(folder: Path | str) -> DatasetFolder:
+def dataset_files(folder: Path | str) -> DatasetFolder:
     """Return the data set in a folder, or of a name."""
     path = Path(folder)
     return open_folder(path if path.is_dir() else find(folder, [DATASET]).folder)
@@ -179,6 +180,7 @@ def probe_dataset(
     model: Model | str,
     probe: str = "examples",
     *,
+    relations: Sequence[str] = (),
     per_relation: int | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -205,6 +207,7 @@ def probe_dataset(
         folder: folder of the data set.
         model: model or spec.
         probe: ``examples`` (which choice is the most probable) or ``generation`` (is the object in a generated text).
+        relations: relations to ask, by id or label; empty for all.
         per_relation: maximum number of facts of each relation, the first ones; None is all.
         limit: maximum number of these facts, drawn at random; None is all.
         seed: random seed of examples, sentences and the draw.
@@ -214,7 +217,7 @@ def probe_dataset(
         options: the parameters from ``examples`` on are options of the probe; ``choices`` are those of the data set.
 
     Raises:
-        UnknownNameError: no such model.
+        UnknownNameError: no such model or relation.
         ArgumentError: no such probe or option, or a value is out of range.
         KgprobeError: the data set or the model is unusable; the folder of the answers belongs to another measurement,
             is in use, or is not writable; or the output is not writable.
@@ -227,17 +230,24 @@ def probe_dataset(
     asking = Asking(name, batch_size, models, callbacks).checked()
     per_relation, limit = optional_number("per_relation", per_relation), optional_number("limit", limit)
     asked_model = asking.models.open_asked(model)
-    files = _files(folder)
+    files = dataset_files(folder)
     # Read all rows before loading the model, so that an invalid one is reported first.
     dataset_demonstrations(files, seed)
-    questions = dataset_questions(files, per_relation, limit, seed)
+    names = several("relations", relations)
+    chosen_relations = list(dataset_relations(files, names)) if names else []
+    questions = dataset_questions(files, per_relation, limit, seed, chosen_relations)
     check_helpers(asking.models, asked_model, options)
     check_name(asking.name, kind, chosen, seed, asked_model)
     asked_model.refresh()
     made_probe = dataset_probe(questions, asked_model, chosen)
     called = files.path.absolute().name
     settings = {
-        "facts": {"limit": limit, "per_relation": per_relation, "order": "rows of the file"},
+        "facts": {
+            "limit": limit,
+            "per_relation": per_relation,
+            "order": "rows of the file",
+            **({"relations": chosen_relations} if chosen_relations else {}),
+        },
         "as_of": NO_DATE,
         "graph": msgspec.json.encode({"dataset": digest_of_dataset(files)}).decode(),
         "dataset": {"name": called, "relations": dict(sorted(questions.labels.items()))},
@@ -297,7 +307,7 @@ def export_dataset(
     given = {"examples": examples, "separator": separator, "between": between}
     options = make_options(ExampleOptions, given, "export_dataset")
     layout, seed = Layout(unescaped(options.separator), unescaped(options.between)), whole_number("seed", seed, 0)
-    files = _files(folder)
+    files = dataset_files(folder)
     limit = optional_number("per_relation", per_relation)
     called = folder_name("name", files.path.absolute().name if name is None else name)
     target = Path(tasks) / called

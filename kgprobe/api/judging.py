@@ -10,7 +10,7 @@ from kgprobe.answers.settings import CONFIG, digest_of, require_identical
 from kgprobe.api.stored import open as open_stored
 from kgprobe.base.arguments import optional_folder_name, several, whole_number
 from kgprobe.base.dates import as_of_day
-from kgprobe.base.errors import KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
 from kgprobe.base.options import documented, make_options
 from kgprobe.base.progress import OnProgress, no_progress
@@ -22,11 +22,12 @@ from kgprobe.judge.files import Judge, check_judge, save_judge
 from kgprobe.judge.judged_facts import read_judged_graph
 from kgprobe.judge.judged_shards import JUDGED_GRAPH, WHOLE, ShardShare
 from kgprobe.judge.labels import TrueFalseLabels, divide_labels, read_labels
+from kgprobe.judge.speed import compare_speed
 from kgprobe.judge.training import check_training, learn_judge
 from kgprobe.judge.whole_graph import judge_on_ray, prepare_judging
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.workers import check_ray
-from kgprobe.models.spec_forms import short_name
+from kgprobe.models.spec_forms import is_api, short_name
 from kgprobe.results.judge import JudgeComparison, JudgeQuality, TrainedJudge, judge_rows, quality_on
 from kgprobe.results.judged_graph import JudgingProgress, read_figures, store_figures
 from kgprobe.results.measurement import Measurement
@@ -93,7 +94,7 @@ def evaluate_judge(
     labels: Measurement | str | Path,
     *,
     model: Model | str | None = None,
-    words: str = "True/False/Unknown",
+    words: str | None = None,
     everything: bool = False,
     models: Models | None = None,
 ) -> JudgeQuality:
@@ -104,7 +105,7 @@ def evaluate_judge(
         labels: measurement of the probe ``true-false``, or its name: the judge's own, whose test set counts, or
             another one of the same model.
         model: model whose states are read; None opens the judge's own.
-        words: answer words of the baseline.
+        words: answer words of the baseline; None for those of the judge's training.
         everything: True to use all facts of other labels; False to use only facts outside the judge's training set.
         models: as in :func:`kgprobe.measure`.
 
@@ -112,8 +113,8 @@ def evaluate_judge(
         KgprobeError: the model is not the judge's, the labels are of another model or other settings, or no label is
             left.
     """
-    answers = answer_words(words)
     judge, answered = _judge(judge), _labels(labels)
+    answers = answer_words(judge.training["options"]["words"] if words is None else words)
     check_labels(judge, answered)
     statements = answered.statements(judge.training["options"].get("unlabelled", "skip"))
     if not everything:
@@ -177,16 +178,22 @@ def judge_graph(
     """
     chosen = make_options(JudgedGraphOptions, options, "judge_graph")
     name, judge, seed = optional_folder_name(name), _judge(judge), whole_number("seed", seed, 0)
+    if chosen.compare_speed and is_api(judge.answers_of):
+        raise ArgumentError(
+            "compare_speed", f"times answers on this machine; {judge.answers_of} is behind an API. Leave it out."
+        )
     # Validate what needs neither the graph nor a loaded model first.
     share = WHOLE if chosen.shard is None else ShardShare.read(chosen.shard)
     if chosen.ray is not None:
         check_ray()
     if name is not None:
         _check_name(home() / "judged" / name, judge, seed, chosen.negatives)
+    models = models or Models()
+    opened = models.open_asked(judge.reader["name"] if model is None else model)
     prepared = prepare_judging(
         graph,
         judge,
-        (models or Models()).open_asked(judge.reader["name"] if model is None else model),
+        opened,
         chosen,
         relations=relation_ids(graph, several("relations", relations)),
         as_of=None if as_of is None else as_of_day(as_of),
@@ -199,6 +206,9 @@ def judge_graph(
         shards = judge_on_ray(prepared, folder, chosen.ray, share, callbacks)
     if not shards.complete:
         return JudgingProgress(folder=folder, shards=shards)
+    if chosen.compare_speed:
+        answering = opened if judge.answers_of == judge.reader["name"] else models.open_asked(judge.answers_of)
+        compare_speed(judge, prepared.scorer, answering.generator(), folder, chosen.compare_speed)
     judged = read_figures(folder)
     store_figures(graph, judged)
     return JudgingProgress(folder=folder, shards=shards, judged=judged, notes=judged.notes)

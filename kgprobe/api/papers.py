@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any, overload
 
+from kgprobe.base.options import options_of
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.papers.presets import preset_of
 from kgprobe.papers.results import PaperContents, PaperList, PaperTable, list_papers, paper_contents, paper_table
 
@@ -57,7 +59,7 @@ def paper(
 
 
 def paper_options(name: str, command: str) -> dict[str, Any]:
-    """Return the options of a paper's experiment for a command, to pass to its function.
+    """Return the options of a paper's experiment for a command, to pass to its function; without those of the model.
 
     >>> kgprobe.paper_options("latent-knowledge", "probe examples")["examples"]
     50
@@ -68,4 +70,6 @@ def paper_options(name: str, command: str) -> dict[str, Any]:
     Raises:
         UnknownNameError: no such paper, or it has no options for the command.
     """
-    return {option: preset.value for option, preset in preset_of(name, command).options.items()}
+    of_models = {option.name for option in options_of(LocalOptions)}
+    options = preset_of(name, command).options
+    return {option: preset.value for option, preset in options.items() if option not in of_models}

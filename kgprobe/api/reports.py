@@ -115,7 +115,7 @@ def group_table(
 ) -> "RateTable":
     """Tabulate win rates and zero-sense rates by group: groups in rows, results in columns.
 
-    Figures 4 and 6 to 10 of KGLens. A finding shows the largest groups of each kind; this table has all of them.
+    Figures 4 to 10 of KGLens. A finding shows the largest groups of each kind; this table has all of them.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> table = kgprobe.group_table(graph, [made], by="relation")
@@ -129,7 +129,8 @@ def group_table(
         results: measurements and runs.
         by: kind of the groups: ``entity`` (subject or object of a fact), ``relation``, ``type`` (of the subject) or
             ``year`` or ``popularity`` (thirds of the subjects'); None is ``entity``.
-        centers: ids or names of entities whose facts are the groups, in this order, in place of ``by``.
+        centers: ids or names of entities whose facts are the groups, in this order, in place of ``by``. With ``by``
+            relation they are the columns of one result, also in a dotted map (figure 5 of KGLens).
         object_of: id or name of a relation whose objects are the groups, in place of ``by``: facts of a film by its
             country of origin, and facts of that country.
         year_relation: as in :func:`kgprobe.run_rounds`.
@@ -143,21 +144,26 @@ def group_table(
         KgprobeError: a result has no answers.
     """
     from kgprobe.results.answers import refuse_repeated
-    from kgprobe.results.group_table import KINDS, grouping_of, tabulate_groups
+    from kgprobe.results.group_table import KINDS, chosen_entities, grouping_of, tabulate_groups
 
     limit = optional_number("limit", limit)
     if not results:
         raise ArgumentError("results", "is empty; expected measurements or runs.")
     refuse_repeated("results", results)
-    if by is not None and (centers or object_of is not None):
-        raise ArgumentError("by", "excludes `centers` and `object_of`, which are other groups; give one of them.")
+    if by is not None and (object_of is not None or (centers and by != "relation")):
+        raise ArgumentError(
+            "by", "excludes `centers` and `object_of`, which are other groups; only relation goes with `centers`."
+        )
+    if by is not None and centers and len(results) > 1:
+        raise ArgumentError("results", f"has {len(results)} results; relations at `centers` are those of one result.")
     kind = "entity" if by is None else by
     check_choice("by", kind, KINDS)
     if centers and object_of is not None:
         raise ArgumentError("object_of", "excludes `centers`; give one of them.")
-    group = grouping_of(graph, kind, centers, object_of)
+    entities = chosen_entities(graph, centers) if by is not None else {}
+    group = grouping_of(graph, kind, () if entities else centers, object_of)
     years = year_relation_id(graph, year_relation)
-    return tabulate_groups(graph, results, group, year_relation=years, limit=limit, shared=shared)
+    return tabulate_groups(graph, results, group, year_relation=years, limit=limit, shared=shared, entities=entities)
 
 
 def write_sheet(results: "Sequence[Stored]", output: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.api.datasets import dataset_files, probe_dataset
 from kgprobe.base.arguments import several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
 from kgprobe.base.options import documented, make_options, options_of
+from kgprobe.base.sanitize import counted
+from kgprobe.datasets.asking import dataset_relations
+from kgprobe.datasets.folder import cloze_templates
 from kgprobe.graph.client import Graph
-from kgprobe.graph.names import relation_ids
+from kgprobe.graph.names import relation_ids, relation_names, unique_names
 from kgprobe.models.model import Model, Models, load_model
 from kgprobe.papers.baselines.human_data import find_scored, read_human_scores, read_pairs
 from kgprobe.papers.baselines.measures import open_measures
@@ -42,11 +46,13 @@ from kgprobe.papers.studies.examples import (
     ExamplesStudy,
     PromptingStudy,
     example_counts_study,
+    kinds_of_sentences,
     prompt_formats,
     prompting_study,
 )
 from kgprobe.papers.studies.noisy_examples import NoisyExamplesStudy, noisy_examples_study
 from kgprobe.papers.studies.options import (
+    CalibrationOptions,
     ExampleCountsOptions,
     Measuring,
     NoisyExamplesOptions,
@@ -59,16 +65,17 @@ from kgprobe.papers.studies.sampling import SamplingStudy, sampling_study
 from kgprobe.papers.studies.study import folders_of, same_facts
 from kgprobe.papers.studies.templates import QUESTIONS, SENTENCES, TemplatesStudy, templates_study
 from kgprobe.papers.studies.verbalizations import Annotations, VerbalizationsStudy, annotations_of, verbalizations_study
-from kgprobe.probes.clozes import ClozeItems
+from kgprobe.probes.clozes import ClozeItems, few_sentences_note
 from kgprobe.probes.distractors.evidence import Measured, measured
 from kgprobe.probes.search.strategies import STRATEGIES
-from kgprobe.results.measurement import Measurement, measure_to_the_end
+from kgprobe.results.measurement import Measurement, measure_to_the_end, to_the_end
 from kgprobe.running.plan import Asking
 from kgprobe.running.replays import demo_truth, run_truth
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import list_existing
 from kgprobe.verbalize.askable_relations import askable_relations
 from kgprobe.verbalize.corrections import damaged_notes, read_verbalizations
+from kgprobe.verbalize.templates.kinds import CLOZES, GENERIC
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -271,7 +278,7 @@ def study_examples(
 
 @documented(PromptingOptions, Draw, parameters=[Asking])
 def study_prompting(
-    graph: Graph,
+    graph: Graph | None,
     model: Model | str,
     *,
     seed: int = 0,
@@ -290,19 +297,39 @@ def study_prompting(
     Cost: one measurement for each format, stored as in :func:`study_examples`.
 
     Args:
+        graph: None with ``dataset``.
         model: model or spec. Relations without a cloze template are left out.
 
     Errors as in :func:`study_examples`.
     """
     chosen = make_options(PromptingOptions, _without_drawing(options), "a study of prompting")
-    measure_with, seed, missing = _examples_of(graph, model, ["clozes"], callbacks, options, seed, models)
-    common = {"examples": chosen.examples, "choices": chosen.choices}
+    formats = prompt_formats(chosen)
+    kinds = kinds_of_sentences(formats)
+    common: dict[str, Any] = {"examples": chosen.examples}
+    if chosen.dataset is not None:
+        measure_with, names, missing = _examples_of_dataset(
+            chosen.dataset, chosen.sentences, kinds, model, callbacks, options, seed, models
+        )
+    elif graph is None:
+        raise ArgumentError("graph", "is None; expected a graph, or a data set: `dataset`.")
+    else:
+        common["choices"] = chosen.choices
+        relations = relation_ids(graph, several("relations", options.get("relations", ())))
+        only_generic = kinds == [GENERIC]
+        rows = askable_relations(graph, [CLOZES[kind] for kind in kinds], relations, only_generic=only_generic)
+        counts = {relation: [len(row[CLOZES[kind]]) for kind in kinds] for relation, row in rows.items()}
+        written, left_out = _with_sentences(counts, kinds, chosen.sentences)
+        names = relation_names(graph, written)
+        drawn = options | {"relations": written}
+        measure_with, seed, missing = _examples_of(graph, model, (), callbacks, drawn, seed, models)
+        missing = [*missing, *left_out]
     measurements = {}
-    for title, given in prompt_formats(chosen.separators).items():
+    for title, given in formats.items():
         measurement = measurements[title] = measure_with(title, **common, **given)
     answers = {title: measurement.answers for title, measurement in measurements.items()}
-    config = folders_of(measurements, seed) | asdict(chosen)
-    return prompting_study(answers, measurement.model, config).save(missing)
+    dataset = None if chosen.dataset is None else str(chosen.dataset)
+    config = folders_of(measurements, seed) | asdict(chosen) | {"dataset": dataset}
+    return prompting_study(answers, names, measurement.model, config).save(missing)
 
 
 @documented(TemplatesOptions, Draw, parameters=[Asking])
@@ -444,12 +471,13 @@ def study_robustness(
     return study.save()
 
 
-@documented(MeasuresOptions)
+@documented(MeasuresOptions, parameters=[CalibrationOptions])
 def study_calibration(
     graph: Graph,
     model: Model | str,
     scores: str | Path | Sequence[Mapping[str, Any]],
     *,
+    sentences: int | None = None,
     seed: int = 0,
     as_of: int | str | date | None = None,
     models: Models | None = None,
@@ -467,7 +495,7 @@ def study_calibration(
     >>> result.to_frame()[["measure", "facts"]].values.tolist()
     [['probability', 2], ['probability', 2], ['probability', 2]]
 
-    Cost: each measure over all facts, in all of their relations' sentences; as in :func:`study_robustness`.
+    Cost: each measure over all facts, in ``sentences`` sentences each; as in :func:`study_robustness`.
 
     Args:
         scores: human scores: objects with subject, relation and object (ids) and human_score in [0, 1], as a list or a
@@ -479,12 +507,15 @@ def study_calibration(
     if not scored.keys:
         raise ArgumentError("scores", "have no fact of this graph.")
     chosen = make_options(MeasuresOptions, options, "a study of measures")
+    make_options(CalibrationOptions, {"sentences": sentences}, "a calibration")
     seed = whole_number("seed", seed, 0)
     measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models or Models(), callbacks)
     origin = str(scores) if isinstance(scores, (str, Path)) else "a list"
-    items = ClozeItems(graph, measures.tools.as_of).of(scored.keys, [seed])
-    config = {"scores": origin, "facts": len(items), **measures.config}
-    return calibration_study(measures.measure(items), scored, measures.model, config, seed=seed).save()
+    items = ClozeItems(graph, measures.tools.as_of, sentences=sentences).of(scored.keys, [seed])
+    config = {"scores": origin, "facts": len(items), "sentences": sentences, **measures.config}
+    few = sum(0 < len(item.clozes) < (sentences or 1) for item in items)
+    notes = [few_sentences_note(few, sentences)] if few else []
+    return calibration_study(measures.measure(items), scored, measures.model, config, notes, seed=seed).save()
 
 
 def study_verbalizations(tables: Sequence[str | Path], *, context: str | None = None) -> VerbalizationsStudy:
@@ -566,7 +597,7 @@ def study_sampling(
 
 
 def _curves(measurement: Measurement) -> Measured:
-    return measured(measurement.outcomes, measurement.config["described"]["distractors"])
+    return measured(measurement.outcomes, measurement.config["described"])
 
 
 def _listed(graph: Graph, measuring: Measuring) -> tuple[Measuring, Sequence[str]]:
@@ -603,6 +634,63 @@ def _examples_of(
     askable = list(askable_relations(graph, templates, relations))
     common, missing = same_facts(graph, askable, drawing, seed, opened)
     return partial(measure_to_the_end, graph, probed, "examples", callbacks, **common), common["seed"], missing
+
+
+def _examples_of_dataset(
+    dataset: Path,
+    sentences: int | None,
+    kinds: Sequence[str],
+    model: Model | str,
+    callbacks: Callbacks,
+    drawing: Measuring,
+    seed: int,
+    models: Models | None,
+) -> tuple[Callable[..., Measurement], Mapping[str, str], Sequence[str]]:
+    """Return a function that asks the facts of a data set as :func:`_examples_of`, names of relations, and messages."""
+    for name in ("facts", "balance", "with_former", "as_of", "choices"):
+        if drawing.get(name) not in (None, False):
+            raise ArgumentError(name, "has no effect with `dataset`, which has its own facts and choices.")
+    files = dataset_files(dataset)
+    labels = dataset_relations(files, several("relations", drawing.get("relations", ())))
+    counts: dict[str, list[int]] = {relation: [] for relation in labels}
+    for kind in kinds:
+        templates, generic = cloze_templates(files.path, labels, kind)
+        for relation, numbers in counts.items():
+            is_own = kind == GENERIC or relation not in generic
+            numbers.append(len(templates.get(relation, ())) if is_own else 0)
+    written, left_out = _with_sentences(counts, kinds, sentences)
+    opened = models or Models()
+    probed = opened.open_asked(model)
+    selection: dict[str, Any] = {"relations": written, "limit": drawing.get("limit"), "seed": seed, "models": opened}
+
+    def measure_with(title: str, **given: Any) -> Measurement:
+        titled = callbacks.titled(title)
+        return to_the_end(probe_dataset(files.path, probed, callbacks=titled, **selection, **given), title)
+
+    return measure_with, unique_names({relation: labels[relation] for relation in written}), left_out
+
+
+def _with_sentences(
+    counts: Mapping[str, Sequence[int]], kinds: Sequence[str], number: int | None
+) -> tuple[list[str], list[str]]:
+    """Return the relations that have cloze sentences of every kind, and a message about the others.
+
+    Args:
+        counts: numbers of the sentences of each kind, by relation.
+        number: sentences that a relation needs; None for one.
+    """
+    written = [relation for relation, numbers in counts.items() if all(numbers)]
+    most = max((min(counts[relation], default=number or 1) for relation in written), default=0)
+    sources = " and ".join(kinds)
+    if not written:
+        raise KgprobeError(
+            f"No relation has cloze sentences ({sources}). `kgprobe dataset build --templates` and `kgprobe templates"
+            " write` add some; `ways` without sentences needs none."
+        )
+    if number is not None and number > most:
+        raise ArgumentError("sentences", f"is {number}; a relation has at most {most} of each kind ({sources}).")
+    left = len(counts) - len(written)
+    return written, [f"Left out: {counted(left, 'relation')} without cloze sentences ({sources})."] if left else []
 
 
 def _written_relations(graph: Graph, probes: Sequence[str], relations: Sequence[str]) -> list[str]:

@@ -144,6 +144,7 @@ def build(
     show_default=True,
     help="Compare the choices, or search a generated text for the object.",
 )
+@relations_option("Relation to ask, by its id or label; repeatable.  [default: all]")
 @_per_relation_option
 @count_option("--limit", metavar="N", help="Maximum number of facts, drawn at random by --seed.  [default: all]")
 @given_options(("Prompts", PromptOptions))

@@ -99,10 +99,8 @@ def train(labels: str, models: "Models", page: Path | None, as_json: bool, **opt
 @_reader_option
 @cloup.option(
     "--words",
-    default="True/False/Unknown",
-    show_default=True,
     metavar="T/F/U",
-    help="Words whose probabilities are the baseline.",
+    help="Words whose probabilities are the baseline.  [default: those of the training]",
 )
 @cloup.option("--everything", is_flag=True, help="Use all facts: LABELS are not the judge's own.")
 @_page_option

@@ -73,12 +73,12 @@ def _described(context: click.Context, paper: str, preset: Preset) -> str:
 def _as_typed(flag: str, value: Any) -> str:
     """Return an option as on the command line.
 
-    >>> _as_typed("--beams", (1, 2)), _as_typed("--any-type", True), _as_typed("--separator", " ")
-    ('--beams 1 --beams 2', '--any-type', "--separator ' '")
+    >>> _as_typed("--beams", (1, 2)), _as_typed("--articles", False), _as_typed("--separator", " ")
+    ('--beams 1 --beams 2', '--no-articles', "--separator ' '")
     """
     import shlex
 
-    if value is True:
-        return flag
+    if isinstance(value, bool):
+        return flag if value else f"--no-{flag[2:]}"
     values = value if isinstance(value, tuple) else (value,)
-    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in values)
+    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in values) or f"no {flag}"

@@ -104,8 +104,8 @@ def sheet(
     """Write a sheet of questions and answers for people to assess.
 
     RESULT is a measurement or a run of the probe questions. Each annotator fills in a copy of the sheet, yes or no:
-    understood (can the question be understood?) and correct (is the answer right, by the right answers in the sheet?).
-    `kgprobe report assess` reads the filled sheets.
+    understood (can the question be understood?) and correct (is the answer right, by the right answers in the sheet?;
+    in the paper for who, which and what only). `kgprobe report assess` reads the filled sheets.
 
     \b
     kgprobe report sheet gpt2-films --output sheet.csv

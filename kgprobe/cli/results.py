@@ -13,7 +13,7 @@ import kgprobe
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
-from kgprobe.cli.commands import Choice
+from kgprobe.cli.commands import Choice, given_options
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     OUTPUT_FILE,
@@ -29,6 +29,7 @@ from kgprobe.cli.options import (
     year_relation_option,
 )
 from kgprobe.cli.rendering import console, open_in_browser, render, render_rows, show_notes, show_tables
+from kgprobe.judge import FigureOptions
 from kgprobe.results.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
 
 if TYPE_CHECKING:
@@ -166,7 +167,8 @@ _kind_option = cloup.option(
         "centers",
         multiple=True,
         metavar="ENTITY",
-        help="Group by this entity, given by id or name, in place of --by; repeatable.",
+        help="Group by this entity, given by id or name, in place of --by; repeatable. With --by relation: a column for"
+        " each entity, and a dotted map.",
     ),
     cloup.option(
         "--object-of",
@@ -177,6 +179,7 @@ _kind_option = cloup.option(
     count_option("--limit", help="Maximum number of groups, the largest.  [default: all]"),
     cloup.option("--shared", is_flag=True, help="Compare the results on the facts that all of them have answered."),
 )
+@given_options(("Judged graphs", FigureOptions), argument="figures")
 @graph_options
 def show(
     names: tuple[str, ...],
@@ -189,6 +192,7 @@ def show(
     about: tuple[str, ...],
     graph: str | None,
     as_json: bool,
+    figures: Mapping[str, Any],
     **grouping: Any,
 ) -> None:
     """Show stored results of any kind, by name or folder. Default: the newest result. No model is loaded.
@@ -210,6 +214,7 @@ def show(
     kgprobe show my-run --known --about France --csv facts.csv
     kgprobe show my-labels --csv labels.csv
     kgprobe show gpt2-films llama-films --by year
+    kgprobe show gpt2-world --by relation --center Austria --center Canada
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
     """  # noqa: D301
     lists_facts = unknown or known or bool(about)
@@ -234,12 +239,25 @@ def show(
         for each in entries:
             of_result = stack.enter_context(graph_of(each, connection))
             with waiting("Reading results"):
-                opened = each.open(of_result)
+                opened = _regrouped(each, each.open(of_result), figures)
             if lists_facts:
                 is_known = None if unknown == known else known
                 _list_facts(each, opened, is_known, about, as_json=as_json, csv=csv, full=full)
                 continue
             _show_one(each, opened, as_json=as_json, full=full, graph=graph, csv=csv, in_browser=in_browser)
+
+
+def _regrouped(entry: "Found", opened: "Opened", figures: Mapping[str, Any]) -> "Opened":
+    """Return a judged graph with other types or means, if these are given; else the result."""
+    from kgprobe.results.judged_graph import JudgedGraph
+
+    if not figures:
+        return opened
+    if not isinstance(opened, JudgedGraph):
+        raise click.UsageError(
+            f"--types-of and --mean-over are for judged graphs; {entry.name} is a {entry.kind.name}."
+        )
+    return opened.regrouped(**figures)
 
 
 def _is_grouped(grouping: Mapping[str, Any]) -> bool:

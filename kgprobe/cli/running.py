@@ -226,6 +226,7 @@ def report_end(stopped: "Stop", reason: str | None, position: str, advice: str) 
         Stop.BUDGET_SPENT: ": the budget is spent",
         Stop.NO_ANSWERS: ": the server returns no answers",
         Stop.SURE_ENOUGH: ": the intervals are narrow enough",
+        Stop.CONVERGED: ": win rate and zero-sense rate have converged",
         Stop.NOTHING_LEFT: ": no facts are left to ask",
     }
     if stopped in causes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import cloup
+from click.core import ParameterSource
 
 import kgprobe
 from kgprobe.base.progress import waiting
@@ -32,6 +33,7 @@ from kgprobe.cli.rendering import render, show_notes
 from kgprobe.cli.running import Given, measuring, open_models, watched, with_models
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.options import (
+    CalibrationOptions,
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
@@ -122,7 +124,8 @@ STUDIES = (
         "prompting",
         """Compare prompts: examples with other separators, packed, in sentences, or sentences alone.
 
-        All prompts ask the same facts with the same choices; relations need a cloze sentence.
+        All prompts ask the same facts with the same choices; relations need a cloze sentence. Facts and choices are the
+        graph's, or those of a data set: --dataset needs no graph.
         """,
         [PromptingOptions],
     ),
@@ -145,7 +148,7 @@ STUDIES = (
         unit="sequences",
     ),
     StudyCommand("robustness", _ROBUSTNESS_HELP, [RobustnessOptions, MeasuresOptions], unit="facts", file="table"),
-    StudyCommand("calibration", _CALIBRATION_HELP, [MeasuresOptions], unit="facts", file="scores"),
+    StudyCommand("calibration", _CALIBRATION_HELP, [CalibrationOptions, MeasuresOptions], unit="facts", file="scores"),
 )
 
 
@@ -171,7 +174,14 @@ def _add(kind: StudyCommand) -> None:
         call = getattr(kgprobe, f"study_{kind.name.replace('-', '_')}")
         title = f"Measuring {model}"
         watching = watched(title, kind.unit) if kind.unit else measuring(title, models)
-        with open_graph(graph) as connection, watching as callbacks:
+        opened = open_graph(graph) if options.get("dataset") is None else nullcontext()
+        if (
+            options.get("dataset") is not None
+            and click.get_current_context().get_parameter_source("as_of") is ParameterSource.DEFAULT
+        ):
+            # Only a given date has no effect with a data set.
+            del options["as_of"]
+        with opened as connection, watching as callbacks:
             result = call(connection, model, models=models, callbacks=callbacks, **options)
         show(result, as_json, full)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.base.errors import KgprobeError
+from kgprobe.base.errors import KgprobeError, UnknownNameError, expected_one_of
 from kgprobe.base.progress import share_counter
 from kgprobe.datasets.folder import RELATIONS_FILE, TEST, TRAIN, ChoiceRow, DatasetFolder, cloze_templates
 from kgprobe.models.generating.generator import Generator, Request
@@ -89,8 +89,29 @@ class DatasetQuestions:
         return [self.rows[key.fact].item() for key in facts]
 
 
+def dataset_relations(folder: DatasetFolder, names: Sequence[str] = ()) -> dict[str, str]:
+    """Return the labels of the relations of ``test`` by id: of all, or of those with one of these ids or labels.
+
+    Raises:
+        UnknownNameError: no relation has such a name.
+    """
+    labels = {row.relation: row.relation_label for _, row in folder.rows(TEST)}
+    chosen: dict[str, str] = {}
+    for name in names:
+        own = [id_ for id_, label in labels.items() if name.lower() in (id_.lower(), label.lower())]
+        if not own:
+            known = expected_one_of(name, [*labels.values(), *labels])
+            raise UnknownNameError(f"There is no relation {name!r} in {folder.path}; {known}.")
+        chosen |= {id_: labels[id_] for id_ in own}
+    return chosen if names else labels
+
+
 def dataset_questions(
-    folder: DatasetFolder, per_relation: int | None, limit: int | None, seed: int
+    folder: DatasetFolder,
+    per_relation: int | None,
+    limit: int | None,
+    seed: int,
+    relations: Collection[str] = (),
 ) -> DatasetQuestions:
     """Return facts of ``test``: the first of each relation, or a draw of them: the lowest hashes of seed and fact.
 
@@ -99,16 +120,17 @@ def dataset_questions(
     Args:
         per_relation: only the first facts of each relation; None is all.
         limit: maximum number of facts; None is all.
+        relations: ids of the relations; empty for all.
     """
     places: Collection[int] | None = None
     if limit is not None:
-        ranked = enumerate(limited_rows(folder, per_relation))
+        ranked = enumerate(limited_rows(folder, per_relation, relations))
         ranks = ((seeded_number(seed, "asked", row.fact_id), place) for place, row in ranked)
         places = {place for _, place in heapq.nsmallest(limit, ranks)}
     names: dict[str, str] = {}
     rows: dict[str, ChoiceRow] = {}
     labels: dict[str, str] = {}
-    for place, row in enumerate(limited_rows(folder, per_relation)):
+    for place, row in enumerate(limited_rows(folder, per_relation, relations)):
         if places is None or place in places:
             if row.fact_id in rows:
                 raise KgprobeError(f"{folder.path}: {TEST} has the fact {row.fact_id} twice; remove one of its rows.")
@@ -123,12 +145,13 @@ def _interned(row: ChoiceRow, names: dict[str, str]) -> ChoiceRow:
     return msgspec.structs.replace(row, choices=choices, choice_ids=ids)
 
 
-def limited_rows(folder: DatasetFolder, limit: int | None) -> Iterator[ChoiceRow]:
-    """Yield the facts of ``test``, at most ``limit`` per relation."""
+def limited_rows(folder: DatasetFolder, limit: int | None, relations: Collection[str] = ()) -> Iterator[ChoiceRow]:
+    """Yield the facts of ``test``, at most ``limit`` per relation; of these relations, or of all without any."""
     counts: Counter[str] = Counter()
     for _, row in folder.rows(TEST):
         counts[row.relation] += 1
-        if limit is None or counts[row.relation] <= limit:
+        is_chosen = not relations or row.relation in relations
+        if is_chosen and (limit is None or counts[row.relation] <= limit):
             yield row
 
 

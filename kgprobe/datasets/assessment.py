@@ -30,9 +30,15 @@ from kgprobe.stats.proportions import share
 UNDERSTOOD, CORRECT = "understood", "correct"
 COLUMNS = ("id", "kind", "question", "right_answers", "answer", UNDERSTOOD, CORRECT)
 KINDS = ("wh", "yes/no")
-# Parts of the table: question generation (QG) and verification of answers (QAV).
-_QUESTIONS, _VERDICTS, _BOTH = "questions (QG)", "verdicts (QAV)", "both (QG+QAV)"
-_PARTS = (_QUESTIONS, *(f"questions, {kind}" for kind in KINDS), _VERDICTS, _BOTH)
+# Parts of the table: question generation (QG) and verification of answers (QAV). As in the paper, verdicts on yes/no
+# questions need no people: they are a row of their own, and right in the last row.
+_QUESTIONS, _VERDICTS, _FIRST_WORDS, _BOTH = (
+    "questions (QG)",
+    "verdicts, wh (QAV)",
+    "verdicts, yes/no",
+    "both (QG+QAV)",
+)
+_PARTS = (_QUESTIONS, *(f"questions, {kind}" for kind in KINDS), _VERDICTS, _FIRST_WORDS, _BOTH)
 _VOTES = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False}
 
 
@@ -41,7 +47,8 @@ class AssessedShare(ResultRow):
     """Share of the assessed questions of one result.
 
     Attributes:
-        of: the assessed part: questions (QG), of one kind or all; verdicts (QAV); both (QG+QAV).
+        of: the assessed part: questions (QG), of one kind or all; verdicts, those on wh-questions (QAV) or on yes/no
+            questions; both (QG+QAV), where yes/no questions count by the question alone.
         assessed: number of questions with a majority.
         good: share of those that people understand, whose verdict is theirs, or both; None without a majority.
     """
@@ -54,7 +61,7 @@ class AssessedShare(ResultRow):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Assessment(Result):
-    """Assessment of questions and verdicts; five rows for each result.
+    """Assessment of questions and verdicts; six rows for each result.
 
     Attributes:
         annotators: number of sheets.
@@ -203,11 +210,12 @@ def _judged(is_right: bool | None, kind: str, majority: Mapping[str, bool]) -> I
     if UNDERSTOOD in majority:
         yield _QUESTIONS, majority[UNDERSTOOD]
         yield f"questions, {kind}", majority[UNDERSTOOD]
-    if CORRECT in majority and is_right is not None:
-        agrees = majority[CORRECT] == is_right
-        yield _VERDICTS, agrees
-        if UNDERSTOOD in majority:
-            yield _BOTH, agrees and majority[UNDERSTOOD]
+    agrees = None if CORRECT not in majority or is_right is None else majority[CORRECT] == is_right
+    if agrees is not None:
+        yield _VERDICTS if kind == "wh" else _FIRST_WORDS, agrees
+    needed = agrees if kind == "wh" else True
+    if UNDERSTOOD in majority and needed is not None:
+        yield _BOTH, needed and majority[UNDERSTOOD]
 
 
 def outcomes_by_name(results: Sequence[Stored]) -> dict[str, Outcomes]:

@@ -28,7 +28,7 @@ from kgprobe.sampling.question_negatives import Negative
 from kgprobe.sources.lines import DECODING_ERRORS, open_input
 from kgprobe.verbalize.templates.file import read_relations, relation_line
 from kgprobe.verbalize.templates.generic import generic_relation
-from kgprobe.verbalize.templates.kinds import CLOZES
+from kgprobe.verbalize.templates.kinds import CLOZES, GENERIC
 
 # Splits: few-shot examples, and facts to ask.
 TRAIN, TEST = SPLITS = ("train", "test")
@@ -59,18 +59,19 @@ def relations_of(path: Path, ids: Collection[str]) -> tuple[list[Relation], list
 def cloze_templates(folder: Path, labels: Mapping[str, str], kind: str) -> tuple[dict[str, list[str]], list[str]]:
     """Return cloze sentences by relation, and the ids of the relations that have generic ones.
 
-    A relation without hand-written sentences gets a generic one from its label; a relation without any is left out.
+    A relation without hand-written sentences gets a generic one from its label, with the kind generic every relation; a
+    relation without any is left out.
 
     Args:
         kind: source of the sentences, one of ``CLOZES``.
     """
     stored: list[Relation] = []
-    if (folder / RELATIONS_FILE).is_file():
+    if kind != GENERIC and (folder / RELATIONS_FILE).is_file():
         stored, _ = relations_of(folder / RELATIONS_FILE, labels.keys())
     templates = {relation.id: list(getattr(relation, CLOZES[kind])) for relation in stored}
     generic = []
     for relation, label in labels.items():
-        if kind == "hand" and not templates.get(relation):
+        if kind != "mined" and not templates.get(relation):
             templates[relation] = list(generic_relation(Relation(relation, label)).clozes)
             generic.append(relation)
     usable = {relation: templates[relation] for relation in labels if templates.get(relation)}

@@ -72,7 +72,11 @@ def names_of_relations(graph: Reader) -> dict[str, list[str]]:
 def relation_names(graph: Reader, relations: Iterable[str]) -> dict[str, str]:
     """Return a unique name of each relation: its label, with the id if several have the same label."""
     known = column_by("id", "label", graph.read("sample/relations"))
-    labels = {relation: known.get(relation) or relation for relation in relations}
+    return unique_names({relation: known.get(relation) or relation for relation in relations})
+
+
+def unique_names(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels by id, with the id where several have the same label."""
     counts = Counter(labels.values())
     return {relation: f"{label} ({relation})" if counts[label] > 1 else label for relation, label in labels.items()}
 

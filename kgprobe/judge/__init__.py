@@ -14,6 +14,10 @@ from kgprobe.sampling.statement_negatives import REPLACED
 
 # Kinds of classifiers, or the linear probe or network with the lower log loss in cross-validation.
 CLASSIFIERS = ("best", "linear", "network", "published")
+# Number of the last layer, whatever the model.
+LAST_LAYER = -1
+# Units of means.
+FACTS, RELATIONS = "facts", "relations"
 # Treatment of statements without a label.
 UNLABELLED = ("skip", "unknown")
 
@@ -42,7 +46,12 @@ class JudgeOptions:
     learning_rate: float = option(1e-4, "Learning rate (Adam).", minimum=0.0)
     batch_size: int = option(8, "Batch size.", minimum=1)
     layers: tuple[int, ...] = option(
-        (), "Read this layer; repeatable.", metavar="N", shown_default="all", minimum=0, common=True
+        (),
+        "Read this layer, -1 for the last; repeatable.",
+        metavar="N",
+        shown_default="all",
+        minimum=LAST_LAYER,
+        common=True,
     )
     test_size: float = option(
         0.3, "Share of the facts held out for testing.", above=0, below=1, is_share=True, common=True
@@ -91,3 +100,29 @@ class JudgedGraphOptions(RayOptions):
         metavar="I/N",
         common=True,
     )
+    compare_speed: int = option(
+        0,
+        "Then time the judge and the labelled model's answers in words on this many of the statements.",
+        minimum=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOptions:
+    """Options of the figures of a judged graph, by type."""
+
+    types_of: str | None = option(
+        None,
+        "Use the types of this vocabulary only: those whose ids begin with it and a colon, such as schema.",
+        metavar="PREFIX",
+        shown_default="all types",
+    )
+    mean_over: str = option(
+        FACTS,
+        "Groups by the relations' types are means over their facts, or over their relations, as in the paper on large"
+        " graphs.",
+        choices=(FACTS, RELATIONS),
+    )
+
+
+ALL_TYPES = FigureOptions()

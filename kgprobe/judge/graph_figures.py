@@ -17,9 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kgprobe.base.errors import ArgumentError
+from kgprobe.judge import ALL_TYPES, RELATIONS, FigureOptions
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.sampling.keys import FactKey
-from kgprobe.stats.prediction_powered import PredictionSums, sum_predictions_by
+from kgprobe.stats.prediction_powered import PredictionSums, sum_predictions, sum_predictions_by
 from kgprobe.stats.value_counts import FEATURES, Comoments, Thirds, ValueCounts
 
 METRICS = ("correct", "truthful", "informative")
@@ -70,8 +72,13 @@ class GroupSums:
 
     @property
     def measured(self) -> int:
-        """Number of measured facts."""
+        """Number of measured facts; of relations with measured facts, if the group's means are over relations."""
         return self.sums[METRICS[0]].count
+
+    @property
+    def average(self) -> float | None:
+        """Mean of the three metrics by the judge; None without measured facts."""
+        return sum(self.sums[metric].mean for metric in METRICS) / len(METRICS) if self.measured else None
 
     def mean(self, metric: str) -> float | None:
         """Return the mean of a metric by the judge; None without measured facts."""
@@ -112,12 +119,12 @@ class PairCorrelation:
 
 @dataclass(frozen=True, slots=True)
 class RelationTypes:
-    """The most frequent types of a relation's subjects and objects.
+    """The most frequent types of a relation's subjects and objects; of equally frequent ones, the most specific one.
 
     Attributes:
         relation: id.
         facts: number of facts.
-        head, tail: ids of the types; None where *no type* is the most frequent.
+        head, tail: ids of the types; None where no entity has a type.
     """
 
     relation: str
@@ -168,12 +175,17 @@ class WholeGraph:
     picked: Mapping[FactKey, PickedFact]
 
 
-def whole_graph(batches: Iterable[pa.RecordBatch], looked_for: Iterable[FactKey] = ()) -> WholeGraph:
+def whole_graph(
+    batches: Iterable[pa.RecordBatch], looked_for: Iterable[FactKey] = (), options: FigureOptions = ALL_TYPES
+) -> WholeGraph:
     """Compute the metrics of judged facts from batches with ``COLUMNS``.
 
     Cost: one pass. Memory: one batch, all groups and all distinct values.
+
+    Raises:
+        ArgumentError: no entity has a type of the vocabulary.
     """
-    sums = _WholeGraphSums(frozenset(looked_for))
+    sums = _WholeGraphSums(frozenset(looked_for), options)
     for batch in batches:
         sums.add(batch)
     return sums.result()
@@ -182,8 +194,8 @@ def whole_graph(batches: Iterable[pa.RecordBatch], looked_for: Iterable[FactKey]
 class _WholeGraphSums:
     """Sums over the batches so far."""
 
-    def __init__(self, looked_for: frozenset[FactKey]) -> None:
-        self._looked_for = looked_for
+    def __init__(self, looked_for: frozenset[FactKey], options: FigureOptions) -> None:
+        self._looked_for, self._options = looked_for, options
         self._ids = pa.array(sorted(set(map(attrgetter("fact"), looked_for))), pa.string())
         self._facts = 0
         self._reasons: Counter[str] = Counter()
@@ -216,7 +228,10 @@ class _WholeGraphSums:
         self._group(RELATION, everything, batch.column("relation").to_pandas(), metrics, measured)
         for by, column in _TYPE_COLUMNS.items():
             # An empty list gives one row without a type; a repeated type counts once.
-            types = batch.column(column).to_pandas().explode().rename("type").rename_axis("place").reset_index()
+            listed = batch.column(column).to_pandas()
+            if self._options.types_of is not None:
+                listed = listed.map(self._own_types)
+            types = listed.explode().rename("type").rename_axis("place").reset_index()
             types = types.drop_duplicates()
             self._group(by, types["place"].to_numpy(), types["type"], metrics, measured)
             relations = batch.column("relation").to_pandas().iloc[types["place"].to_numpy()].to_numpy()
@@ -242,7 +257,8 @@ class _WholeGraphSums:
         order = [OVERALL, RELATION, SUBJECT_TYPE, OBJECT_TYPE]
         groups.sort(key=lambda group: (order.index(group.by), -group.facts, group.name is None, str(group.name)))
         relation_types = self._relation_types()
-        groups += _groups_of_types(relation_types, groups)
+        over_relations = self._options.mean_over == RELATIONS
+        groups += _groups_of_types(relation_types, groups, over_relations=over_relations)
         groups += [GroupSums(THIRD, *part) for part in popularity.by_third(thirds)]
         correlations = []
         for feature, metric in product(FEATURES, METRICS):
@@ -256,22 +272,38 @@ class _WholeGraphSums:
             pearson=[PairCorrelation(*names, sums.count, sums.pearson) for names, sums in self._pairs.items()],
             relation_types=relation_types,
             thirds=thirds,
-            picked=_with_groups_of_types(self._picked, relation_types),
+            # Labels are of facts, so they cannot correct a mean over relations.
+            picked=self._picked if over_relations else _with_groups_of_types(self._picked, relation_types),
         )
 
     def _relation_types(self) -> list[RelationTypes]:
-        """Return the most frequent types of each relation; of equally frequent ones the first id."""
-        best: dict[str, dict[str, str | None]] = {by: {} for by in _TYPE_COLUMNS}
+        """Return the types of each relation; of equally frequent ones that with the fewest facts, then the first id."""
+        best: dict[str, dict[str, str]] = {by: {} for by in _TYPE_COLUMNS}
         for by, counts in self._types.items():
-            ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0][1] is None, str(item[0][1])))
-            for (relation, type_), _ in ordered:
+            typed = [(relation, type_, count) for (relation, type_), count in counts.items() if type_ is not None]
+            totals: Counter[str] = Counter()
+            for _, type_, count in typed:
+                totals[type_] += count
+            for relation, type_, _ in sorted(typed, key=lambda each: (-each[2], totals[each[1]], each[1])):
                 best[by].setdefault(relation, type_)
+        if self._options.types_of is not None and not any(best.values()):
+            raise ArgumentError(
+                "types_of",
+                f"is {self._options.types_of!r}; no id of a type begins with it and a colon. `kgprobe show` lists the"
+                " types.",
+            )
         types = []
         for (by, name), facts in self._sizes.items():
             if by == RELATION and name is not None:
                 ends = (best[end].get(name) for end in (SUBJECT_TYPE, OBJECT_TYPE))
                 types.append(RelationTypes(name, facts, *ends))
         return sorted(types, key=lambda relation: (-relation.facts, relation.relation))
+
+    def _own_types(self, types: Iterable[str] | None) -> list[str]:
+        """Return the types of the chosen vocabulary."""
+        vocabulary = self._options.types_of
+        own = () if types is None else types
+        return list(own) if vocabulary is None else [type_ for type_ in own if type_.startswith(f"{vocabulary}:")]
 
     def _count(self, name: str, judgements: NDArray[Any]) -> None:
         # The code of statements that were not judged, -1, becomes the last of four.
@@ -302,7 +334,8 @@ class _WholeGraphSums:
                 continue
             groups: list[GroupKey] = [(OVERALL, ALL), (RELATION, row["relation"])]
             for by, column in _TYPE_COLUMNS.items():
-                groups += product([by], row[column] or [None])
+                names_of_types: list[str | None] = [*self._own_types(row[column])]
+                groups += product([by], names_of_types or [None])
             values = metrics.iloc[place].astype(float).to_dict() if measured[place] else None
             popularity = row["subject_popularity"]
             self._picked[key] = PickedFact(frozenset(groups), np.nan if popularity is None else popularity, values)
@@ -328,21 +361,27 @@ def _with_groups_of_types(
     return completed
 
 
-def _groups_of_types(types: Sequence[RelationTypes], groups: Sequence[GroupSums]) -> list[GroupSums]:
-    """Return the facts of relations with the same types: of subjects, of objects, and of both; the largest first."""
+def _groups_of_types(
+    types: Sequence[RelationTypes], groups: Sequence[GroupSums], *, over_relations: bool
+) -> list[GroupSums]:
+    """Return the relations with the same types: of subjects, of objects, and of both; those with most facts first."""
     own = {group.name: group for group in groups if group.by == RELATION}
     merged: list[GroupSums] = []
     for by in (HEAD_TYPE, TAIL_TYPE, TYPE_PAIR):
         members: dict[str | None, list[GroupSums]] = {}
         for relation in types:
             members.setdefault(_names_of_types(relation)[by], []).append(own[relation.relation])
-        parts = [_merged(by, name, relations) for name, relations in members.items()]
+        parts = [_merged(by, name, relations, over_relations) for name, relations in members.items()]
         merged += sorted(parts, key=lambda group: (-group.facts, group.name is None, str(group.name)))
     return merged
 
 
-def _merged(by: str, name: str | None, groups: Sequence[GroupSums]) -> GroupSums:
-    sums = {metric: sum((group.sums[metric] for group in groups), PredictionSums()) for metric in METRICS}
+def _merged(by: str, name: str | None, groups: Sequence[GroupSums], over_relations: bool) -> GroupSums:
+    sums = {}
+    for metric in METRICS:
+        own = [group.sums[metric] for group in groups]
+        means = [sum_predictions([part.mean]) for part in own if part.count]
+        sums[metric] = sum(means if over_relations else own, PredictionSums())
     return GroupSums(by, name, sum(group.facts for group in groups), sums)
 
 

@@ -11,11 +11,12 @@ from scipy.stats import rankdata
 
 from kgprobe.base.intervals import Mean, Share
 from kgprobe.base.tables import Heading, ResultRow
-from kgprobe.probes.statements.metrics import JUDGEMENTS
+from kgprobe.probes.statements.metrics import JUDGEMENTS, correctness_of
 from kgprobe.stats.proportions import share
 
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 # Quantile of 95% intervals.
 _Z = 1.96
@@ -78,6 +79,8 @@ class Quality:
         log_loss: mean of -log of the probability of the model's answer, natural logarithm.
         calibration_error: mean distance between confidence and share of correct predictions, over ranges of confidence.
         confusion: statements by the model's answer (rows) and the predicted one (columns), shape (3, 3).
+        weighted_precision, weighted_recall, weighted_f1: means over right, wrong and unknown answers, weighted by their
+            numbers, as in the paper's table 3.
     """
 
     count: int
@@ -87,6 +90,9 @@ class Quality:
     log_loss: float
     calibration_error: float
     confusion: tuple[tuple[int, ...], ...]
+    weighted_precision: float
+    weighted_recall: float
+    weighted_f1: float
     answers: tuple[AnswerQuality, ...]
     reliability: tuple[Reliability, ...]
 
@@ -109,7 +115,7 @@ class Quality:
         return rows
 
 
-def quality_of(given: Integers, probabilities: Doubles) -> Quality:
+def quality_of(given: Integers, probabilities: Doubles, truths: Bools | None = None) -> Quality:
     """Return the quality of probabilities as predictions of the model's answers.
 
     >>> quality_of(np.array([0, 1, 0]), np.array([[0.9, 0.1, 0], [0.6, 0.4, 0], [0.8, 0.2, 0]])).confusion
@@ -119,8 +125,14 @@ def quality_of(given: Integers, probabilities: Doubles) -> Quality:
         given: the model's answers, numbers of :data:`~kgprobe.probes.statements.metrics.JUDGEMENTS`, shape
             (statements,), at least one.
         probabilities: shape (statements, 3).
+        truths: True for facts, False for negatives, shape (statements,); None if all are facts.
     """
+    from sklearn.metrics import precision_recall_fscore_support
+
     predicted = probabilities.argmax(axis=1)
+    truths = np.ones(len(given), dtype=bool) if truths is None else truths
+    classes = correctness_of(given, truths), correctness_of(predicted, truths)
+    precision, recall, f1, _ = precision_recall_fscore_support(*classes, average="weighted", zero_division=0)
     confidence = probabilities[np.arange(len(predicted)), predicted]
     confusion = np.zeros((len(JUDGEMENTS), len(JUDGEMENTS)), dtype=np.int64)
     np.add.at(confusion, (given, predicted), 1)
@@ -142,6 +154,9 @@ def quality_of(given: Integers, probabilities: Doubles) -> Quality:
         log_loss=float(loss.mean()),
         calibration_error=sum(bin_.count * abs(bin_.confidence - bin_.right) for bin_ in reliability) / len(given),
         confusion=tuple(map(tuple, confusion.tolist())),
+        weighted_precision=float(precision),
+        weighted_recall=float(recall),
+        weighted_f1=float(f1),
         answers=answers,
         reliability=tuple(reliability),
     )
@@ -166,21 +181,31 @@ class QualityComparison:
 
     Attributes:
         gain: AUROC of the judge minus that of the words, with a 95% interval; None without AUROC.
+        encoded: quality of the words' probabilities after the judge's virtual tokens; None without these.
     """
 
     facts: int
     quality: Quality
     baseline: Quality
     gain: Mean | None
+    encoded: Quality | None = None
 
 
-def compare_quality(given: Integers, judge: Doubles, words: Doubles, facts: Sequence[str]) -> QualityComparison:
+def compare_quality(
+    given: Integers,
+    judge: Doubles,
+    words: Doubles,
+    facts: Sequence[str],
+    truths: Bools | None = None,
+    encoded: Doubles | None = None,
+) -> QualityComparison:
     """Return the quality of two sets of probabilities for the same answers, and their difference of AUROC.
 
     The interval is DeLong's (1988), with the facts as clusters (Obuchowski, 1997).
 
     Args:
-        judge, words: probabilities, shape (statements, 3).
+        judge, words, encoded: probabilities, shape (statements, 3); the latter of the words after virtual tokens.
+        truths: as of :func:`quality_of`.
     """
     own, others = _influence(given, judge), _influence(given, words)
     gain = None
@@ -191,7 +216,9 @@ def compare_quality(given: Integers, judge: Doubles, words: Doubles, facts: Sequ
         reach = None if count < 2 else _Z * math.sqrt(float(sums @ sums) * count / (count - 1))
         ends = (None, None) if reach is None else (difference - reach, difference + reach)
         gain = Mean(difference, *ends)
-    return QualityComparison(len(set(facts)), quality_of(given, judge), quality_of(given, words), gain)
+    quality, baseline = quality_of(given, judge, truths), quality_of(given, words, truths)
+    after_virtual = None if encoded is None else quality_of(given, encoded, truths)
+    return QualityComparison(len(set(facts)), quality, baseline, gain, after_virtual)
 
 
 def _influence(given: Integers, probabilities: Doubles) -> tuple[float, Doubles] | None:

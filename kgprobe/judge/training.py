@@ -15,7 +15,7 @@ import numpy as np
 from kgprobe.answers.settings import versions
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
-from kgprobe.judge import JudgeOptions
+from kgprobe.judge import LAST_LAYER, JudgeOptions
 from kgprobe.judge.classifiers import (
     Bools,
     Classifier,
@@ -132,7 +132,8 @@ def learn_judge(
             scorer, prompt, own.texts, own.answers, words, options, seed=seed, on_progress=on_progress
         )
         virtual, encoder = encoded.virtual, encoded.record()
-    layers = sorted(set(options.layers)) or list(range(1, layer_count(scorer.model) + 1))
+    last = layer_count(scorer.model)
+    layers = sorted({last if layer == LAST_LAYER else layer for layer in options.layers}) or list(range(1, last + 1))
     states, kept = _read_states(scorer, prompt, learned, layers, on_progress, virtual)
     learned, splits = learned.part(kept), splits.kept(kept)
     trained = choose_classifier(
@@ -147,13 +148,13 @@ def learn_judge(
         on_progress=on_progress,
     )
     by_words = word_probabilities(scorer, prompt, learned.texts, words)
-    baseline = _by_split(learned.answers, splits, by_words)
+    baseline = _by_split(learned, splits, by_words)
     after_virtual = None
     if virtual is not None:
         probabilities = virtual_word_probabilities(
             scorer, prompt, virtual, learned.texts, words, options.encoder_batch_size
         )
-        after_virtual = _by_split(learned.answers, splits, probabilities)
+        after_virtual = _by_split(learned, splits, probabilities)
     training = {
         "labels": data.labels.name,
         "options": asdict(options),
@@ -174,10 +175,12 @@ def learn_judge(
     return LearnedJudge(judge, trained, splits, baseline, after_virtual)
 
 
-def _by_split(answers: Integers, splits: Splits, probabilities: Doubles) -> SplitQualities:
+def _by_split(learned: LabelledStatements, splits: Splits, probabilities: Doubles) -> SplitQualities:
     """Return the quality of probabilities that are not learned from the training statements' hidden states."""
-    train_quality = quality_of(answers[splits.train], probabilities[splits.train])
-    return SplitQualities(folds=train_quality, **_on_held_out(answers, splits, probabilities.__getitem__))
+    answers, truths = learned.answers, learned.truths
+    train = splits.train
+    train_quality = quality_of(answers[train], probabilities[train], truths[train])
+    return SplitQualities(folds=train_quality, **_on_held_out(answers, truths, splits, probabilities.__getitem__))
 
 
 def evaluate_on(
@@ -188,13 +191,20 @@ def evaluate_on(
     statements = statements.part(kept)
     predicted = judge.classifier.probabilities(states[:, 0], statements.truths)
     by_words = word_probabilities(scorer, judge.prompt, statements.texts, words)
+    encoded = None
+    if judge.virtual is not None:
+        batch_size = judge.training["options"]["encoder_batch_size"]
+        encoded = virtual_word_probabilities(scorer, judge.prompt, judge.virtual, statements.texts, words, batch_size)
     learned = set(judge.training["entities"])
     ends = zip(statements.heads, statements.tails, strict=True)
     held_out = np.flatnonzero(list(map(learned.isdisjoint, ends)))
 
     def compare(places: Integers) -> QualityComparison:
-        facts = pick(statements.facts, places)
-        return compare_quality(statements.answers[places], predicted[places], by_words[places], facts)
+        facts, truths = pick(statements.facts, places), statements.truths[places]
+        after_virtual = None if encoded is None else encoded[places]
+        return compare_quality(
+            statements.answers[places], predicted[places], by_words[places], facts, truths, after_virtual
+        )
 
     return compare(np.arange(len(statements.texts))), compare(held_out) if len(held_out) else None
 
@@ -257,7 +267,8 @@ def choose_classifier(
     of_linear = {"other_entities": chosen.other_entities, "other_relations": chosen.other_relations}
     kinds = [KindJudged(kind="linear", folds=chosen.folds, **of_linear)]
     for kind, fit in networks.items():
-        folds_quality = quality_of(answers[train], _out_of_fold(fit, at_layer, answers, truths, train, folds))
+        probabilities = _out_of_fold(fit, at_layer, answers, truths, train, folds)
+        folds_quality = quality_of(answers[train], probabilities, truths[train])
         on_progress(StepProgress("Training judges", len(layers) + len(kinds), steps, "steps"))
         kinds.append(KindJudged(kind=kind, folds=folds_quality, **_held_out(fit, at_layer, answers, truths, splits)))
     chosen_kind = options.classifier
@@ -280,7 +291,7 @@ def _evaluate_layer(
     qualities = {}
     for strength in _STRENGTHS:
         probabilities = _out_of_fold(_linear_fit(strength), states, answers, truths, train, folds)
-        qualities[strength] = quality_of(answers[train], probabilities)
+        qualities[strength] = quality_of(answers[train], probabilities, truths[train])
     best = min(qualities, key=lambda strength: qualities[strength].log_loss)
     held_out = _held_out(_linear_fit(best), states, answers, truths, splits)
     return LayerJudged(layer=layer, strength=best, folds=qualities[best], **held_out)
@@ -289,15 +300,19 @@ def _evaluate_layer(
 def _held_out(fit: _Fit, states: Floats, answers: Integers, truths: Bools, splits: Splits) -> Mapping[str, Quality]:
     """Return the quality on held-out statements after training on the training statements, by split."""
     whole = fit(states[splits.train], answers[splits.train], truths[splits.train])
-    return _on_held_out(answers, splits, lambda places: whole.probabilities(states[places], truths[places]))
+    return _on_held_out(answers, truths, splits, lambda places: whole.probabilities(states[places], truths[places]))
 
 
 def _on_held_out(
-    answers: Integers, splits: Splits, probabilities: Callable[[Integers], Doubles]
+    answers: Integers, truths: Bools, splits: Splits, probabilities: Callable[[Integers], Doubles]
 ) -> Mapping[str, Quality]:
     """Return the quality of probabilities on held-out statements, by split, without empty splits."""
     places = {"other_entities": splits.other_entities, "other_relations": splits.other_relations}
-    return {name: quality_of(answers[part], probabilities(part)) for name, part in places.items() if len(part)}
+    qualities = {}
+    for name, part in places.items():
+        if len(part):
+            qualities[name] = quality_of(answers[part], probabilities(part), truths[part])
+    return qualities
 
 
 def _out_of_fold(

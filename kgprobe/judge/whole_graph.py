@@ -337,6 +337,7 @@ def prepare_judging(
         as_of: date of the facts, ``yyyymmdd``; None is that of the labels.
     """
     labels, state, words = judge.labels, graph_state(graph), StatementWords.of(graph)
+    chosen = bool(relations)
     if not relations and not options.all_relations and labels["graph"] == state:
         relations = labels["relations"]
     replace, any_type = options.replace, options.any_type
@@ -384,6 +385,7 @@ def prepare_judging(
         "versions": versions(),
         "graph": state,
         "reversed": reversal_of(graph) is not None,
+        "all_relations": options.all_relations and not chosen,
     }
     return PreparedJudging(plan, scorer, shards, config)
 

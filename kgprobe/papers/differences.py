@@ -24,7 +24,13 @@ from kgprobe.probes.register import PROBES
 Texts: TypeAlias = Mapping[str, Sequence[str]]
 
 # Names of settings in results that are others on the command line.
-_FLAGS = {"strategies": "strategy", "separators": "separator", "relations": "relation", "reference": "run"}
+_FLAGS = {
+    "strategies": "strategy",
+    "separators": "separator",
+    "ways": "way",
+    "relations": "relation",
+    "reference": "run",
+}
 # Options of studies with defaults that the papers do not give; those of others are options of their measurements.
 _STUDIES: Mapping[str, type] = {
     "sampling": ReplayOptions,
@@ -33,9 +39,8 @@ _STUDIES: Mapping[str, type] = {
     "noisy-examples": NoisyExamplesOptions,
 }
 # Flags that are no settings, or that the result's model, name and kind show.
-_IGNORED = frozenset(
-    ("model", "name", "as_paper", "full", "json", "no_view", "output", "probe", "clozes", "batch_size")
-)
+_SHOWN_ELSEWHERE = ("model", "name", "graph", "probe", "clozes", "as_paper")
+_IGNORED = frozenset((*_SHOWN_ELSEWHERE, "full", "json", "no_view", "output", "batch_size", "compare_speed"))
 # The draw of facts, with defaults.
 _DRAWN = {"limit": None, "balance": None, "with_former": False}
 _NONE, _SHOWN = "none", 3
@@ -140,8 +145,13 @@ def _used(kind: str, folder: Path, content: Mapping[str, Any]) -> Iterator[tuple
         yield f"rounds run {probe}", _by_flag({**own_options, **content.get("plan", {})}), _defaults(probe)
     elif kind == "judged graph":
         yield from _measured([folder.parents[1] / "probes" / content["judge"]["labels"]])
-        yield "judge train", _by_flag(content["judge"].get("options", {})), _by_flag(asdict(JudgeOptions()))
-        yield "judge predict", _by_flag(content["settings"]), {}
+        dtype = {"dtype": content.get("reader", {}).get("dtype")}
+        yield "judge train", _by_flag({**content["judge"].get("options", {}), **dtype}), _JUDGE
+        yield (
+            "judge predict",
+            _by_flag({**content["settings"], **dtype, "all_relations": content.get("all_relations")}),
+            {},
+        )
     else:
         yield from _measured(config.get("compared", [folder]))
 
@@ -161,15 +171,22 @@ def _made(folder: Path) -> Iterator[tuple[str, Texts, Texts]]:
         return
     judge = load_judge(folder)
     yield _measurement(judge.labels)
-    yield "judge train", _by_flag(judge.training["options"]), _by_flag(asdict(JudgeOptions()))
+    yield "judge train", _by_flag({**judge.training["options"], "dtype": judge.reader["dtype"]}), _JUDGE
 
 
 def _measurement(config: Mapping[str, Any]) -> tuple[str, Texts, Texts]:
     """Return the command of a measurement, its settings and defaults."""
     probe = str(config["probe"])
     drawn = {name: config.get("facts", {}).get(name, default) for name, default in _DRAWN.items()}
-    settings = {**config.get("options", {}), **drawn, "relations": config.get("relations")}
+    settings = {**config.get("options", {}), **drawn, **_precision(config), "relations": config.get("relations")}
     return "dataset probe" if "dataset" in config else f"probe {probe}", _by_flag(settings), _defaults(probe)
+
+
+def _precision(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the precision of the model that a measurement's settings describe."""
+    described = config.get("described", {})
+    model = described.get("scorer") or described.get("generator") or {}
+    return {"dtype": model.get("dtype")}
 
 
 def _defaults(probe: str) -> dict[str, Sequence[str]]:
@@ -188,3 +205,6 @@ def _study_settings(config: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     elif "counts" in config:
         settings["examples"] = config["counts"]
     return _by_flag(settings)
+
+
+_JUDGE = _by_flag(asdict(JudgeOptions()))

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kgprobe.base.errors import UnknownNameError, expected_one_of
+from kgprobe.judge import LAST_LAYER
+from kgprobe.probes.true_false import ZERO_SHOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class PresetOption:
 
     Attributes:
         value: value of the option, as in Python.
-        section: section of the paper, or its table.
+        section: section of the paper, its table, or its code.
         also: other values that the paper has, too.
     """
 
@@ -81,7 +83,9 @@ DISTRACTORS: Presets = MappingProxyType(
             distractors=(200, "table 9"),
             sentences=(5, "4.2"),
             weighting=("tf-idf", "3.3"),
+            former_order=("reference-date", "code"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study strategies": _preset(
             _FORMER,
@@ -91,19 +95,23 @@ DISTRACTORS: Presets = MappingProxyType(
             limit=(1000, "4.1"),
             balance=("popularity", "4.1"),
             weighting=("tf-idf", "3.3"),
+            former_order=("reference-date", "code"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study distractor-count": _preset(
             strategy=("approximate-optimal", "5.1"),
             distractors=(200, "5.1"),
             sentences=(5, "4.2"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study sentences": _preset(
             strategy=("approximate-optimal", "5.1"),
             distractors=(200, "table 9"),
             sentences=(5, "5.1"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study scaling": _preset(
             strategy=("approximate-optimal", "5.2"),
@@ -112,12 +120,18 @@ DISTRACTORS: Presets = MappingProxyType(
             limit=(1000, "4.1"),
             balance=("popularity", "4.1"),
             former=("wrong", "3.3"),
+            articles=(False, "3.1"),
         ),
         "study calibration": _preset(
             _MEASURES,
+            sentences=(5, "4.2"),
             strategies=(("random", "semantic", "temporal-semantic", "approximate-optimal"), "table 9"),
             distractors=(200, "4.2"),
             karr=("authors", "table 3"),
+            continuation=("as-published", "code"),
+            several_tokens=("zero", "table 2"),
+            former_order=("reference-date", "code"),
+            articles=(False, "3.1"),
             beams=((1, 2, 5, 10, 20, 30, 50, 100), "4.2"),
             grader_beams=((1, 2, 5), "4.2"),
         ),
@@ -186,8 +200,16 @@ _EIC: Mapping[str, tuple[Any, str]] = {
     # A multiple of the ten facts of a sequence: the 400 facts of a relation fill their sequences.
     "batch_size": (50, "C.2"),
 }
+# Physics, chemistry, physiology or medicine, literature, peace, economic sciences.
+_NOBEL_PRIZES = ("Q38104", "Q44585", "Q80061", "Q37922", "Q35637", "Q47170")
 LATENT_KNOWLEDGE: Presets = MappingProxyType(
     {
+        "load sparql": _preset(
+            "These are the Nobel laureates with their years of birth; Wikidata has those after 2022, too.",
+            where=(tuple(f"P166={prize}" for prize in _NOBEL_PRIZES), "A.1"),
+            dates=("years", "A.1"),
+            truthy=(True, "A.1"),
+        ),
         "probe examples": _preset(_PACKED, **_EXAMPLES, choices=(100, "4"), prompt=("examples", "2.2")),
         "probe generation": _preset(
             "--prompt sentences asks without examples, by hand-written or mined clozes (--clozes).",
@@ -206,7 +228,15 @@ LATENT_KNOWLEDGE: Presets = MappingProxyType(
             limit=(900, "3"),
             choices=(100, "4"),
         ),
-        "study prompting": _preset(examples=(50, "C.1"), choices=(100, "4")),
+        # A space alone; sentences replace it.
+        "study prompting": _preset(
+            examples=(50, "C.1"),
+            separators=((), "2.2"),
+            clozes=(("hand", "mined"), "4.1"),
+            sentences=(3, "4.1"),
+            ways=(("packed", "in-sentences", "sentences"), "4.1"),
+            separate_tokens=(True, "C.2"),
+        ),
         "study noisy-examples": _preset(
             sequences=(1, "3"), length=(200, "3"), replaced=(40, "3"), positions_per_point=(1, "figure 2")
         ),
@@ -227,11 +257,20 @@ _NEGATIVES: Mapping[str, tuple[Any, str]] = {
 GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
-        "probe true-false": _preset(**_NEGATIVES, limit=(2000, "4.1"), repeats=(3, "4.1")),
+        "probe true-false": _preset(
+            **_NEGATIVES,
+            limit=(2000, "4.1"),
+            repeats=(3, "4.1"),
+            instruction=(ZERO_SHOT, "table 6"),
+            dtype=("float16", "4.1"),
+        ),
         "judge train": _preset(
-            "The paper reads the last layer (--layers N), and does not give the units of its network; its code has"
-            " another one (--classifier published). --prompt-encoder adds its prompt encoder, with these options.",
+            "The paper does not give the units of its network; its code has another one (--classifier published).",
             classifier=("network", "3.2"),
+            layers=((LAST_LAYER,), "3.2"),
+            words=("Yes/No/I", "A.1"),
+            prompt_encoder=(True, "3.2"),
+            dtype=("float16", "4.1"),
             unlabelled=("unknown", "table 2"),
             epochs=(100, "4.1"),
             learning_rate=(1e-4, "4.1"),
@@ -243,7 +282,13 @@ GRAPHEVAL: Presets = MappingProxyType(
             encoder_learning_rate=(2e-5, "4.1"),
             encoder_batch_size=(8, "4.1"),
         ),
-        "judge predict": _preset(replace=("any", "3.1"), any_type=(True, "3.1"), all_relations=(True, "4.1")),
+        "judge predict": _preset(
+            negatives=(5, "3.3"),
+            replace=("any", "3.1"),
+            any_type=(True, "3.1"),
+            all_relations=(True, "4.1"),
+            dtype=("float16", "4.1"),
+        ),
     }
 )
 

@@ -453,10 +453,13 @@ def _with_interval(
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "table"):
         name = _MEASURES.get(row["measure"], row["measure"])
-        for column, ours in (("mean τ", "tau"), ("std τ", "deviation")):
-            # A measure with too few facts is not ranked.
-            if row[ours] is not None:
-                yield OwnNumber(name, column, round(row[ours], 3), stored.source, row.get("facts"))
+        # The paper's τ is that of each measure's own facts. A measure with too few shared facts is not ranked.
+        for column, own, shared in (("mean τ", "own_tau", "tau"), ("std τ", "own_deviation", "deviation")):
+            own_facts = (f"own facts, {stored.source}", row.get("own_facts"))
+            yield OwnNumber(name, column, round(row[own], 3), *own_facts)
+            if row[shared] is not None:
+                shared_facts = (f"shared facts, {stored.source}", row.get("facts"))
+                yield OwnNumber(name, column, round(row[shared], 3), *shared_facts)
 
 
 def _robustness(stored: Stored) -> Iterator[OwnNumber]:
@@ -575,6 +578,31 @@ def _pairs(matrix: str, row: str, column: str, within: str = "") -> _Reader:
     return read
 
 
+def _smallest_and_largest(stored: Stored) -> Iterator[OwnNumber]:
+    yield from _pairs("subsumption", "{} in {}", "η", within="over_relations")(stored)
+    for family in stored.content.get("over_relations", {}).get("sizes", ()):
+        row = f"{family['smallest']} in {family['largest']}"
+        for size in ("smallest", "largest"):
+            yield OwnNumber(row, f"accuracy of the {size}", round(family[f"{size}_accuracy"], 3), stored.source)
+
+
+def _prompts(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored, "methods"):
+        yield OwnNumber(row["method"], "mean accuracy", round(row["mean"], 3), stored.source)
+        if row["deviation"] is not None:
+            yield OwnNumber(row["method"], "standard deviation", round(row["deviation"], 3), stored.source)
+
+
+def _separators(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored, "table"):
+        yield OwnNumber(row["way"], "accuracy", round(row["accuracy"], 3), stored.source)
+
+
+def _prompts_by_relation(stored: Stored) -> Iterator[OwnNumber]:
+    for row in _rows(stored, "relations"):
+        yield OwnNumber(row["relation"], row["method"], round(row["mean"], 3), stored.source)
+
+
 def _families(stored: Stored) -> Iterator[OwnNumber]:
     over = stored.content.get("over_relations", {})
     families = over.get("families", ())
@@ -602,6 +630,15 @@ def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
             yield OwnNumber(model, figure.metric, round(figure.raw, 3), stored.source, figure.measured)
 
 
+def _speeds(stored: Stored) -> Iterator[OwnNumber]:
+    from kgprobe.judge.speed import read_speeds
+
+    for speed in read_speeds(stored.kept.folder):
+        yield OwnNumber(
+            f"{speed.by} ({speed.device})", f"{speed.model}, speed", round(speed.per_second, 2), stored.source
+        )
+
+
 _READERS: Mapping[tuple[str, str], _Reader] = {
     ("distractors", "table-3"): _calibration,
     ("distractors", "table-4"): _robustness,
@@ -617,14 +654,18 @@ _READERS: Mapping[tuple[str, str], _Reader] = {
     ("kglens", "figure-8"): _zero_sense_of("year", "EASY"),
     ("kglens", "figure-9"): _zero_sense_of("entity", "EASY"),
     ("kglens", "figure-10"): _zero_sense_of("entity", "HARD"),
-    ("latent-knowledge", "table-1"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
+    ("latent-knowledge", "table-1"): _smallest_and_largest,
     ("latent-knowledge", "table-7"): _mean_of_relations,
     ("latent-knowledge", "table-8"): _accuracy_of_relations,
     ("latent-knowledge", "table-10"): _pairs("subsumption", "{} in {}", "η", within="over_relations"),
     ("latent-knowledge", "figure-2"): _settled_probability,
+    ("latent-knowledge", "figure-3"): _prompts,
+    ("latent-knowledge", "figure-4"): _separators,
     ("latent-knowledge", "figure-6"): _families,
+    ("latent-knowledge", "figure-12"): _prompts_by_relation,
     ("latent-knowledge", "figure-14"): _pairs("correlation", "{} and {}", "Pearson's r"),
     ("grapheval", "table-2"): _answers_and_rates,
+    ("grapheval", "table-4"): _speeds,
 }
 
 

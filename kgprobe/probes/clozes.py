@@ -40,6 +40,11 @@ def lacking_sentence(number: int | None) -> str:
     return f"its relation has no cloze sentence {number or 1}"
 
 
+def few_sentences_note(facts: int, sentences: int | None) -> str:
+    """Return a note on facts with fewer cloze sentences than requested."""
+    return f"{facts:,} facts have fewer than {sentences} cloze sentences; they count with those they have."
+
+
 class ClozeItems:
     """Cloze items from the templates of a graph's relations.
 
@@ -56,6 +61,7 @@ class ClozeItems:
         relations: Sequence[str] = (),
         templates: str = "hand",
         template: int | None = None,
+        articles: bool = True,
     ) -> None:
         """Read the relations' cloze sentences.
 
@@ -65,6 +71,7 @@ class ClozeItems:
             relations: ids; by default every active relation with cloze sentences.
             templates: source of the sentences, one of ``CLOZES``.
             template: number of the sentence to use, from 1; None draws ``sentences``.
+            articles: False fills the blanks with names without added articles.
 
         Raises:
             UnknownNameError: a listed relation is not active or has no cloze sentence.
@@ -83,6 +90,7 @@ class ClozeItems:
         self._as_of = as_of
         self._sentences = sentences
         self._template = template
+        self._articles = articles
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that the items depend on; JSON-compatible. Graph, facts and seed are not included."""
@@ -92,6 +100,7 @@ class ClozeItems:
             "clozes": self._clozes,
             "past_clozes": self._past_clozes,
             **({} if self._template is None else {"template": self._template}),
+            **({} if self._articles else {"articles": False}),
             **self._generic,
         }
 
@@ -121,4 +130,4 @@ class ClozeItems:
             generator = generator_of(fact.key, [*seed, SENTENCES])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
             templates = list(map(templates.__getitem__, sorted(chosen)))
-        return ClozeItem(fact, [Cloze(template, fact.subject_label) for template in templates])
+        return ClozeItem(fact, [Cloze(template, fact.subject_label, self._articles) for template in templates])

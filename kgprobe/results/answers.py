@@ -23,7 +23,7 @@ RESULTS = "results.json"
 
 # Settings that describe the model; all others must be the same for every model.
 _MODEL_SETTINGS = ("model", "scorer", "generator")
-_RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_at_width")
+_RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_at_width", "stop_at_change")
 # Settings that follow from the number of the sentence.
 _OF_SENTENCES = ("template", "clozes", "past_clozes")
 # The mode of thinking, among the options, and where a probe's description repeats them.

@@ -7,6 +7,7 @@ docs/methods/findings.md. A finding shows the largest groups of each kind only.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import entity_ids, relation_ids, relation_names
+from kgprobe.results.about import About
 from kgprobe.results.about_facts import read_about_facts
 from kgprobe.results.answers import Stored
 from kgprobe.results.rate_table import RateTable, rate_cell
@@ -122,15 +124,23 @@ def group_by_object(graph: Graph, facts: pd.DataFrame, relation: str) -> Grouped
     return Grouped(f"object of {label}", groups, names)
 
 
+def chosen_entities(graph: Graph, centers: Sequence[str]) -> dict[str, str]:
+    """Return the names of entities, given by ids or names, by id; with the id where two have one name."""
+    ids = entity_ids(graph, centers)
+    labels = {row["id"]: row["label"] or row["id"] for row in graph.read("sample/labels", ids=ids)}
+    names = [labels.get(entity, entity) for entity in ids]
+    return {
+        entity: name if names.count(name) == 1 else f"{name} ({entity})"
+        for entity, name in zip(ids, names, strict=True)
+    }
+
+
 def grouping_of(
     graph: Graph, kind: str, centers: Sequence[str], object_of: str | None
 ) -> Callable[[pd.DataFrame], Grouped]:
     """Return the function that groups facts: by their kind, around centers, or by the objects of a relation."""
     if centers:
-        ids = entity_ids(graph, centers)
-        labels = {row["id"]: row["label"] for row in graph.read("sample/labels", ids=ids)}
-        entities = {entity: labels.get(entity) or entity for entity in ids}
-        return partial(group_by_entities, entities=entities)
+        return partial(group_by_entities, entities=chosen_entities(graph, centers))
     if object_of is not None:
         return partial(group_by_object, graph, relation=relation_ids(graph, [object_of])[0])
     return partial(group_by_kind, graph, kind=kind)
@@ -144,11 +154,14 @@ def tabulate_groups(
     year_relation: str | None = None,
     limit: int | None = None,
     shared: bool = False,
+    entities: Mapping[str, str] = MappingProxyType({}),
 ) -> RateTable:
     """Return the rates of results by group.
 
     Args:
         group: returns the groups of facts.
+        entities: names of entities, by id: the columns, with the facts that each of them has in the first result;
+            empty for a column for each result.
         year_relation: source of the years, as in :func:`~kgprobe.results.finding.make_finding`.
         limit: maximum number of groups, the largest; None for all.
         shared: compare the results on the facts that all of them have answered.
@@ -166,10 +179,17 @@ def tabulate_groups(
         raise KgprobeError("None of the asked facts is in this graph.")
     grouped = group(about)
     members = _members(grouped)
+    columns = list(zip(abouts, labels_of(abouts), frames, strict=True))
+    if entities:
+        columns = _columns_of(entities, about, abouts[0], frames[0])
+        inside = {fact for *_, facts in columns for fact in facts.index}
+        members = {
+            name: shown for name, facts in members.items() if (shown := [fact for fact in facts if fact in inside])
+        }
     kept = _largest(members, limit, is_ordered=bool(grouped.order))
     cells = []
     for name in kept:
-        for own, label, facts in zip(abouts, labels_of(abouts), frames, strict=True):
+        for own, label, facts in columns:
             members_of_group = facts[facts.index.isin(members[name])]
             cells.append(rate_cell(name, grouped.names[name], label, own.name, members_of_group))
     left_out = len(members) - len(kept)
@@ -185,9 +205,23 @@ def tabulate_groups(
             "results": [str(result.folder.resolve()) for result in results],
             **settings,
             "year_relation": year_relation,
+            "centers": list(entities),
         },
+        centers={name: len(facts) for _, name, facts in columns} if entities else {},
         notes=[years.note] if grouped.by == "year" else [],
     )
+
+
+def _columns_of(
+    entities: Mapping[str, str], about: pd.DataFrame, own: About, facts: pd.DataFrame
+) -> list[tuple[About, str, pd.DataFrame]]:
+    """Return a column for each entity: the result, the entity's name and its facts."""
+    columns = []
+    groups = group_by_entities(about, entities).groups
+    for entity, name in entities.items():
+        of_entity = [fact for fact in facts.index if entity in groups[fact]]
+        columns.append((own, name, facts.loc[of_entity]))
+    return columns
 
 
 def _members(grouped: Grouped) -> dict[str, list[str]]:

@@ -147,6 +147,8 @@ class JudgeQuality(Result):
         for statements, compared in parts:
             rows.append(QualityRow.of(self.layer, self.name, statements, compared.quality))
             rows.append(QualityRow.of(None, _WORDS, statements, compared.baseline))
+            if compared.encoded is not None:
+                rows.append(QualityRow.of(None, _ENCODED, statements, compared.encoded))
         return rows
 
     @property
@@ -248,6 +250,7 @@ class SubstituteRow(ResultRow):
         classifier: kind of the judge, or the words' probabilities.
         count: number of statements.
         precision, recall, f1: means over the answers that occur.
+        weighted_precision, weighted_recall, weighted_f1: as of :class:`~kgprobe.judge.quality.Quality`.
     """
 
     answers_of: Annotated[str, Heading("answers of")]
@@ -258,9 +261,15 @@ class SubstituteRow(ResultRow):
     precision: Annotated[float, Heading("precision", rounded)]
     recall: Annotated[float, Heading("recall", rounded)]
     f1: Annotated[float, Heading("F1", rounded)]
+    weighted_precision: Annotated[float, Heading("weighted precision", rounded)]
+    weighted_recall: Annotated[float, Heading("weighted recall", rounded)]
+    weighted_f1: Annotated[float, Heading("weighted F1", rounded)]
 
 
-_MEANS = "Precision, recall and F1 are means over the answers that occur, on the test facts of each judge's labels."
+_MEANS = (
+    "Precision, recall and F1 are means over the answers that occur, on the test facts of each judge's labels;"
+    " *weighted*: over right, wrong and unknown answers, weighted by their numbers, as in the paper."
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -284,21 +293,25 @@ class JudgeComparison(StoredResult):
 
 
 def judge_rows(qualities: Sequence[JudgeQuality]) -> list[SubstituteRow]:
-    """Return the quality of each judge, in the given order, and of the words for each pair of models."""
+    """Return the quality of each judge, in the given order, and of the words for each pair of models.
+
+    With a prompt encoder, the words are read twice: behind the instruction, and behind the virtual tokens.
+    """
     judges = [_substitute_row(own, own.judge.classifier.kind, own.every.quality) for own in qualities]
     words: dict[tuple[str, str, int], SubstituteRow] = {}
     for own in qualities:
-        # The words are read behind the instruction, with or without a prompt encoder.
         row = replace(_substitute_row(own, _WORDS, own.every.baseline), encoder=False)
         words.setdefault((row.answers_of, row.substitute, row.count), row)
-    return [*judges, *words.values()]
+    encoded = [_substitute_row(own, _WORDS, own.every.encoded) for own in qualities if own.every.encoded]
+    return [*judges, *words.values(), *encoded]
 
 
 def _substitute_row(own: JudgeQuality, classifier: str, quality: Quality) -> SubstituteRow:
     means = (quality.macro_precision, quality.macro_recall, quality.macro_f1)
     judge = own.judge
     names = (model_name(judge.answers_of), model_name(str(judge.reader["name"])))
-    return SubstituteRow(*names, judge.virtual is not None, classifier, quality.count, *means)
+    weighted = (quality.weighted_precision, quality.weighted_recall, quality.weighted_f1)
+    return SubstituteRow(*names, judge.virtual is not None, classifier, quality.count, *means, *weighted)
 
 
 def quality_on(judge: Judge, scorer: "Scorer", statements: LabelledStatements, words: Sequence[str]) -> JudgeQuality:

@@ -11,8 +11,10 @@ import msgspec
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean
+from kgprobe.base.options import documented, make_options
 from kgprobe.base.tables import ResultRow, Table
 from kgprobe.graph.client import Graph
+from kgprobe.judge import ALL_TYPES, FACTS, FigureOptions
 from kgprobe.judge.correction import (
     ENOUGH,
     Correction,
@@ -42,14 +44,18 @@ from kgprobe.judge.graph_figures import (
 from kgprobe.judge.judged_facts import JudgedGraphConfig, read_judged_graph, read_names, stream_judged_facts
 from kgprobe.judge.judged_shards import JudgedShards, missing_shards
 from kgprobe.judge.labels import TrueFalseLabels, read_labels
+from kgprobe.judge.speed import Speed, read_speeds
 from kgprobe.probes.statements.metrics import JUDGEMENTS
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.result import Listing, Result
 from kgprobe.stats.design_based import Estimate
 
+# Groups of whole relations.
+_RELATION_GROUPS = (HEAD_TYPE, TAIL_TYPE, TYPE_PAIR)
 # Types that tables show.
 TYPES = 20
 
+_SPEED = "The same statements, read by the judge, and answered once in words as in the labels; without loading."
 _UNKNOWN = "(popularity not known)"
 # Fields of an estimate in a row.
 _ESTIMATED = ("low", "high", "standard_error", "weight", "labelled", "labels_worth")
@@ -92,6 +98,8 @@ class JudgedGraph(Result):
         graph: the judge's figures.
         correction: estimates corrected by labels; None without labels, or if shards are missing.
         names: labels of relations and types, by id.
+        options: types and means of the groups.
+        speeds: speeds of the judge and of answers in words; empty if they were not compared.
     """
 
     folder: Path
@@ -100,6 +108,8 @@ class JudgedGraph(Result):
     graph: WholeGraph
     correction: Correction | None
     names: Mapping[str, str] = field(default_factory=dict)
+    options: FigureOptions = ALL_TYPES
+    speeds: Sequence[Speed] = ()
 
     def corrected_by(self, labels: Measurement) -> "JudgedGraph":
         """Return the figures corrected by other labels than the judge's own.
@@ -112,7 +122,20 @@ class JudgedGraph(Result):
 
         Cost: one pass over all judged facts.
         """
-        return read_figures(self.folder, read_labels(labels.folder))
+        return read_figures(self.folder, read_labels(labels.folder), self.options)
+
+    @documented(FigureOptions)
+    def regrouped(self, **options: Any) -> "JudgedGraph":
+        """Return the figures, corrected by the judge's own labels, with other types or means.
+
+        >>> kgprobe.open("judged").regrouped(types_of="schema", mean_over="relations")  # doctest: +SKIP
+
+        Raises:
+            ArgumentError: no entity has a type of the vocabulary.
+
+        Cost: one pass over all judged facts.
+        """
+        return read_figures(self.folder, options=make_options(FigureOptions, options, "regrouped"))
 
     def figures(self, group: GroupSums) -> list[GroupFigure]:
         """Return the metrics of a group."""
@@ -170,6 +193,7 @@ class JudgedGraph(Result):
             self._pearson(),
             self._judgements(),
             self._left_out(),
+            Table("speed", "Speed", [speed.cells() for speed in self.speeds], [_SPEED]),
         ]
         return [table for table in tables if table.rows]
 
@@ -203,6 +227,7 @@ class JudgedGraph(Result):
             "missing_shards": list(self.missing),
             "config": msgspec.to_builtins(self.config),
             "facts": self.graph.facts,
+            "options": asdict(self.options),
             "figures": self.rows(),
             "correlations": list(map(asdict, self.graph.correlations)),
             "pearson": list(map(asdict, self.graph.pearson)),
@@ -212,6 +237,7 @@ class JudgedGraph(Result):
                 for statements, counts in self.graph.judgements.items()
             },
             "not_measured": dict(self.graph.reasons),
+            "speeds": list(map(asdict, self.speeds)),
             "labels": labels,
             "notes": list(self.notes),
         }
@@ -232,12 +258,15 @@ class JudgedGraph(Result):
     ) -> Table:
         groups = [group for group in self.graph.groups if group.by == by]
         heading = "of" if by == OVERALL else by
+        unit = self.options.mean_over if by in _RELATION_GROUPS else FACTS
         rows: list[dict[str, Any]] = []
         for group in groups[:most]:
             figures = self.figures(group)
             first = {heading: figures[0].name or unnamed}
             means = {figure.metric: figure.raw for figure in figures}
-            rows.append({**first, "by": "judge", "facts": group.measured, **means})
+            if by in _RELATION_GROUPS:
+                means["average"] = group.average
+            rows.append({**first, "by": "judge", unit: group.measured, **means})
             estimates = self._estimates(group)
             if estimates:
                 shown = {metric: Mean(each.value, each.low, each.high) for metric, each in estimates.items()}
@@ -277,7 +306,10 @@ class JudgedGraph(Result):
             rows.append({"relation": name, "facts": relation.facts, "type of subject": head, "type of object": tail})
         rest = len(self.graph.relation_types) - len(rows)
         more = [f"{rest:,} more are in JSON."] if rest else []
-        note = "The most frequent type of the subjects, and of the objects, of a relation's facts."
+        note = (
+            "The most frequent type of the subjects, and of the objects, of a relation's facts; of equally frequent"
+            " ones the most specific. In the tables below, *average* is the mean of the three metrics."
+        )
         return Table("relation_types", "Types of the relations", rows, [note, *more])
 
     def _judgements(self) -> Table:
@@ -306,11 +338,14 @@ class JudgedGraph(Result):
         return Table("left_out", "Left out of the figures", rows, notes, groups_by="of")
 
 
-def read_figures(folder: Path, labels: TrueFalseLabels | None = None) -> JudgedGraph:
+def read_figures(
+    folder: Path, labels: TrueFalseLabels | None = None, options: FigureOptions = ALL_TYPES
+) -> JudgedGraph:
     """Return the figures of a judged graph.
 
     Args:
         labels: labels that correct them; None takes the judge's own if they exist.
+        options: types and means of the groups.
 
     Raises:
         ArgumentError: the labels are not a sample of the judged facts.
@@ -328,7 +363,7 @@ def read_figures(folder: Path, labels: TrueFalseLabels | None = None) -> JudgedG
         ]
     facts = [] if labels is None else labelled_metrics(labels.outcomes)
     present = sorted(set(range(config.shards)) - set(missing))
-    graph = whole_graph(stream_judged_facts(folder, present, COLUMNS), [fact.fact for fact in facts])
+    graph = whole_graph(stream_judged_facts(folder, present, COLUMNS), [fact.fact for fact in facts], options)
     if not missing and graph.facts != config.facts:
         raise KgprobeError(f"{folder} has {graph.facts:,} facts; expected {config.facts:,}. Judge them again.")
     correction = None
@@ -342,6 +377,8 @@ def read_figures(folder: Path, labels: TrueFalseLabels | None = None) -> JudgedG
         graph=graph,
         correction=correction,
         names=read_names(folder),
+        options=options,
+        speeds=read_speeds(folder),
         notes=notes,
     )
 

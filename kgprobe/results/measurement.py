@@ -488,7 +488,11 @@ def measure_to_the_end(
     drawing = {field.name: arguments.pop(field.name) for field in fields(Draw) if field.name in arguments}
     own = {field.name: arguments.pop(field.name) for field in fields(Asking) if field.name in arguments}
     asking = Asking(**own, callbacks=callbacks.titled(title))
-    measurement = measure_facts(graph, model, probe, Draw(**drawing), asking, arguments)
+    return to_the_end(measure_facts(graph, model, probe, Draw(**drawing), asking, arguments), title)
+
+
+def to_the_end(measurement: Measurement, title: str = "") -> Measurement:
+    """Return a complete measurement; raise KgprobeError if it was interrupted."""
     progress = measurement.progress
     answered = progress.done - progress.unanswered
     if not measurement.complete or answered == 0 < progress.facts:

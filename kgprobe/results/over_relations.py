@@ -54,12 +54,14 @@ class Averaged:
     Attributes:
         label: name in tables.
         model: spec of the model, which several prompts and probes share.
+        parameters: number of its parameters; 0 if unknown.
     """
 
     label: str
     places: tuple[int, ...]
     family: str
     model: str
+    parameters: int = 0
 
 
 def single_models(labels: Sequence[str], specs: Sequence[str]) -> list[Averaged]:
@@ -81,7 +83,9 @@ def averaged_models(results: Sequence[Stored], labels: Sequence[str], families: 
             options = settings_of(first)["options"]
             label = f"{model_name(first.model)}, {len(members)} {options['templates']} {options['prompt']}"
         family = families.get(first.model) or families.get(model_name(first.model)) or family_of(first.model)
-        groups.append(Averaged(label, tuple(members), family, first.model))
+        described = first.about.described
+        parameters = (described.get("scorer") or described.get("generator") or {}).get("parameters", 0)
+        groups.append(Averaged(label, tuple(members), family, first.model, parameters))
     return _with_different_labels(groups)
 
 
@@ -133,11 +137,28 @@ class RankedRelation(ResultRow):
     accuracy: float
 
 
+@dataclass(frozen=True, slots=True)
+class FamilySizes(ResultRow):
+    """The smallest and the largest model of a family, each over relations.
+
+    Attributes:
+        subsumption: η of the smallest in the largest; NaN if the smallest knows nothing.
+    """
+
+    family: Annotated[str, Heading("family")]
+    smallest: Annotated[str, Heading("smallest model")]
+    smallest_accuracy: Annotated[float, Heading("its accuracy", Percent)]
+    largest: Annotated[str, Heading("largest model")]
+    largest_accuracy: Annotated[float, Heading("accuracy of the largest", Percent)]
+    subsumption: Annotated[float, Heading("η", Percent)]
+
+
 _WEIGHT_ONE = "Each relation has weight one. Deviation: sample standard deviation over relations.{about_prompts}"
 _SUBSUMPTION = (
     "Mean over relations of the share of the facts known by the row's model that the column's model knows, too;"
     " relations of which the row's model knows none are left out."
 )
+_SIZES = "Mean accuracies over relations; η: mean share of the facts known by the smallest that the largest knows, too."
 _FAMILIES = "Mean Pearson correlation of pairs of different models; within a family on the diagonal."
 
 
@@ -148,6 +169,7 @@ class OverRelations(Result):
     Attributes:
         models: by decreasing mean accuracy.
         ranked: the best and the worst relations of each model, by rank.
+        sizes: families with models of several sizes.
         families: names of the families, in the order of the models.
         family_correlation: mean Pearson correlation of pairs of different models, shape (families, families); NaN
             where there is no pair.
@@ -157,6 +179,7 @@ class OverRelations(Result):
 
     models: Annotated[Sequence[ModelSpread], Listing()]
     ranked: Annotated[Sequence[RankedRelation], Listing()]
+    sizes: Annotated[Sequence[FamilySizes], Listing("Smallest and largest model of each family", _SIZES, detail=True)]
     families: Sequence[str]
     family_correlation: Floats
     subsumption: Floats
@@ -247,12 +270,14 @@ def over_relations(
         models.append(ModelSpread(group.label, group.family, *counts, mean, deviation, *ends))
         ranked += _extremes(group.label, relations, values)
     families = list(dict.fromkeys(group.family for group in groups))
+    subsumption = mean_subsumption(known, relation_of, len(relations))
     return OverRelations(
         models=sorted(models, key=lambda model: -model.mean),
         ranked=ranked,
+        sizes=list(_sizes(groups, by_group.mean(axis=0).tolist(), subsumption)),
         families=families,
         family_correlation=_family_correlation(groups, families, by_group),
-        subsumption=mean_subsumption(known, relation_of, len(relations)),
+        subsumption=subsumption,
         results=labels,
     )
 
@@ -265,6 +290,20 @@ def _extremes(label: str, relations: Sequence[tuple[str, str]], accuracy: Floats
     for rank, place in enumerate(order, start=1):
         if rank <= _LISTED or rank > len(order) - _LISTED:
             yield RankedRelation(label, rank, *relations[place], float(accuracy[place]))
+
+
+def _sizes(groups: Sequence[Averaged], means: Sequence[float], subsumption: Floats) -> Iterator[FamilySizes]:
+    """Yield the families with known models of several sizes; without averaged results, which have no η."""
+    by_family: defaultdict[str, list[int]] = defaultdict(list)
+    for place, group in enumerate(groups):
+        if group.parameters and len(group.places) == 1:
+            by_family[group.family].append(place)
+    for family, places in by_family.items():
+        smallest, largest = (pick(places, key=lambda place: groups[place].parameters) for pick in (min, max))
+        small, large = groups[smallest], groups[largest]
+        if small.parameters < large.parameters:
+            eta = float(subsumption[small.places[0], large.places[0]])
+            yield FamilySizes(family, small.label, means[smallest], large.label, means[largest], eta)
 
 
 def _family_correlation(groups: Sequence[Averaged], families: Sequence[str], accuracy: Floats) -> Floats:

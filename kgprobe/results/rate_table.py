@@ -29,6 +29,7 @@ from kgprobe.models.spec_forms import model_names
 from kgprobe.probes.questions import OWN
 from kgprobe.probes.register import PROBES
 from kgprobe.results.answers import RESULTS
+from kgprobe.results.rendering.dotted_map import Dot, DottedMap
 from kgprobe.results.result import Listing, StoredResult
 from kgprobe.results.shared_facts import answered_facts
 
@@ -93,6 +94,7 @@ class RateTable(StoredResult):
         sizes: number of facts of each group, over all results; empty for models.
         shared: True if rates are over the facts that all results of a column have answered.
         remarks: notes on what the tables leave out.
+        centers: columns if these are entities: their names, with the number of facts of each in one result.
     """
 
     by: str
@@ -100,6 +102,7 @@ class RateTable(StoredResult):
     sizes: Mapping[str, int] = field(default_factory=dict)
     shared: bool
     remarks: Sequence[str] = ()
+    centers: Mapping[str, int] = field(default_factory=dict)
 
     file: ClassVar[str] = "rates"
 
@@ -140,13 +143,29 @@ class RateTable(StoredResult):
                 row["average"] = _average([value for name, value in row.items() if name != self.by])
         return list(rows.values())
 
+    @property
+    def plots(self) -> Sequence[DottedMap]:
+        """The dotted map of relations at chosen entities, uncut; none for other columns."""
+        if not self.centers:
+            return []
+        rows, columns = {cell.group: cell.name for cell in self.cells}, list(self.centers)
+        places, dots = list(rows), []
+        for cell in self.cells:
+            if cell.zero_sense_rate is not None:
+                place = places.index(cell.group), columns.index(cell.column)
+                share = cell.facts / self.centers[cell.column]
+                dots.append(Dot(*place, cell.facts, share, cell.zero_sense_rate.value))
+        facts = sum(self.sizes.values())
+        return [DottedMap(list(rows.values()), columns, dots, facts, facts)]
+
     def summary(self) -> str:
         """Return the number of groups, or the model with the highest average win rate, in a sentence."""
         columns = len({cell.column for cell in self.cells})
         if self.by != MODEL:
             if not self.sizes:
                 return f"No asked fact belongs to a group by {self.by}."
-            return f"{counted(len(self.sizes), 'group')} by {self.by}, of {counted(columns, 'result')}."
+            of = f"at {counted(columns, 'center')}" if self.centers else f"of {counted(columns, 'result')}"
+            return f"{counted(len(self.sizes), 'group')} by {self.by}, {of}."
         rows = [row for row in self.win_rates if row["average"] is not None]
         if not rows:
             return "No model has a result in every column."

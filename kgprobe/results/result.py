@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kgprobe.results.rendering.checks import Check
+    from kgprobe.results.rendering.dotted_map import DottedMap
     from kgprobe.results.rendering.plots import CategoryPlot, HeatMap, Plot
 
 # Facts in a list that people read; programs get all of them.
@@ -201,7 +202,7 @@ class Result:
         return ""
 
     @property
-    def plots(self) -> "Sequence[Plot | CategoryPlot | HeatMap]":
+    def plots(self) -> "Sequence[Plot | CategoryPlot | HeatMap | DottedMap]":
         """The plots of the page."""
         return []
 

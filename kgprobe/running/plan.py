@@ -96,6 +96,16 @@ class RoundsOptions:
         shown_default="do all rounds",
     )
 
+    stop_at_change: float = option(
+        0.0,
+        "Stop when the win rate and the zero-sense rate of the asked facts have each changed by at most this share in"
+        " the last 5 rounds.",
+        minimum=0,
+        below=1,
+        is_share=True,
+        shown_default="do all rounds",
+    )
+
     def __post_init__(self) -> None:
         """Choose the sampling rule if it is not given."""
         if self.sampling is None:

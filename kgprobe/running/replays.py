@@ -6,6 +6,7 @@ replay chooses facts as rounds do, draws each answer from theta of the reference
 The n-th answer about a fact is the same for all strategies, so they differ in the choice of facts and not by chance.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -351,8 +352,9 @@ def shown_rounds(facts: int, last: int, batch: int) -> list[int]:
 def replay_metrics(theta: Floats, snapshot: Snapshot, hardest: Positions) -> dict[str, float]:
     """Return metrics of a replay after some rounds.
 
-    ``requests``: number of questions so far. ``examined``: share of the facts with own answers. ``mse`` and
-    ``mse_all``: mean squared error of E[theta] over the examined facts and over all. ``coverage``: share of all facts
+    ``requests``: number of questions so far. ``examined``: share of the facts with own answers. ``mse``,
+    ``hardest_mse`` and ``mse_all``: mean squared error of E[theta] over the examined facts, over the examined ones of
+    the hardest (NaN without any), and over all. ``coverage``: share of all facts
     with theta in the central 90% of Beta(alpha, beta). ``hardest_found``: share of the hardest facts among as many with
     the highest E[theta], ties by position.
     """
@@ -360,11 +362,13 @@ def replay_metrics(theta: Floats, snapshot: Snapshot, hardest: Positions) -> dic
     examined = answers > 0
     squares = (snapshot.expected - theta) ** 2
     low, high = credible_interval(snapshot.alpha, snapshot.beta)
+    seen = hardest[examined[hardest]]
     is_found = np.isin(hardest, highest(snapshot.expected, len(hardest)))
     return {
         "requests": int(answers.sum()),
         "examined": float(examined.mean()),
         "mse": float(squares[examined].mean()),
+        "hardest_mse": float(squares[seen].mean()) if len(seen) else math.nan,
         "mse_all": float(squares.mean()),
         "coverage": float(((low <= theta) & (theta <= high)).mean()),
         "hardest_found": float(is_found.mean()),

@@ -12,7 +12,7 @@ import math
 import shlex
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ import msgspec
 
 from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, why_silent
 from kgprobe.answers.settings import differences
-from kgprobe.answers.store import OutcomeStore, read_outcomes
+from kgprobe.answers.store import OutcomeStore, read_outcomes, read_rounds
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import OnProgress, no_progress, print_message
 from kgprobe.beliefs.draw import RoundChoice
@@ -28,7 +28,7 @@ from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.models.api.spending import BudgetSpentError
-from kgprobe.probes.outcome import Outcome, Probe
+from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
@@ -36,6 +36,8 @@ from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
 from kgprobe.running.view import ViewTakenError, take_view, write_view
 
+# Rounds over which rates have to stay the same.
+CONVERGED_ROUNDS = 5
 # Changed sentences in a message.
 _SHOWN_SENTENCES = 3
 
@@ -236,12 +238,10 @@ def _do_rounds(
     counts = Counter({name: run[name] for name in COUNTS})
     done, stopped, reason = run["round"], Stop.DONE, None
     hubs: dict[str, str] = {}
+    rates = _RunningRates(plan.options.stop_at_change, store, counts.total())
     while done < plan.options.rounds:
-        if plan.options.stop_at_width and learner.width() <= plan.options.stop_at_width:
-            stopped = Stop.SURE_ENOUGH
-            break
-        if not learner.has_askable():
-            stopped = Stop.NOTHING_LEFT
+        if (end := _end_of(plan, learner, rates)) is not None:
+            stopped = end
             break
         clock = time.monotonic()
         chosen = learner.choose(done + 1)
@@ -262,6 +262,7 @@ def _do_rounds(
         done += 1
         applied = _apply(store, learner, preferences, done, counts.total(), outcomes, chosen)
         counts.update(map(counted_as, outcomes))
+        rates.add((outcome.fact.fact, outcome.verdict) for outcome in outcomes)
         hubs |= applied.hubs
         width = learner.width()
         callbacks.on_batch(Round(outcomes, done, done, applied.touched, applied.hubs, width, seconds | applied.seconds))
@@ -278,6 +279,52 @@ def _do_rounds(
         reason=reason,
         hubs=hubs,
     )
+
+
+def _end_of(plan: Plan, learner: Learner, rates: "_RunningRates") -> Stop | None:
+    """Return the reason for which a run ends before its next round; None if it goes on."""
+    if plan.options.stop_at_width and learner.width() <= plan.options.stop_at_width:
+        return Stop.SURE_ENOUGH
+    if rates.have_converged():
+        return Stop.CONVERGED
+    return None if learner.has_askable() else Stop.NOTHING_LEFT
+
+
+class _RunningRates:
+    """Win rate and zero-sense rate of the asked facts after each round; nothing is counted without a threshold."""
+
+    def __init__(self, change: float, store: OutcomeStore, answers: int) -> None:
+        """Count the answers of the rounds so far.
+
+        Args:
+            change: largest change of both rates in the last rounds that is convergence; 0 for none.
+            answers: number of stored answers.
+        """
+        self._change = change
+        self._right: Counter[str] = Counter()
+        self._wrong: Counter[str] = Counter()
+        self._rates: list[tuple[float, float]] = []
+        for draws in read_rounds(store.path, answers) if change and answers else ():
+            self.add((draw.fact, draw.verdict) for draw in draws)
+
+    def add(self, answers: Iterable[tuple[str, Verdict]]) -> None:
+        """Count the answers of a round, by fact. Cost: the asked facts."""
+        if not self._change:
+            return
+        for fact, verdict in answers:
+            if verdict.counts:
+                (self._right if verdict is Verdict.RIGHT else self._wrong)[fact] += 1
+        facts = self._right.keys() | self._wrong.keys()
+        won = sum(self._right[fact] > self._wrong[fact] for fact in facts)
+        senseless = sum(not self._right[fact] for fact in facts)
+        self._rates.append((won / max(len(facts), 1), senseless / max(len(facts), 1)))
+
+    def have_converged(self) -> bool:
+        """Return True if both rates have changed by no more than the threshold in the last rounds."""
+        last = self._rates[-1 - CONVERGED_ROUNDS :]
+        return len(last) > CONVERGED_ROUNDS and all(
+            max(rate) - min(rate) <= self._change for rate in zip(*last, strict=True)
+        )
 
 
 def _apply(

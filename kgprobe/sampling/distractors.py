@@ -212,18 +212,27 @@ class RandomDistractors:
         return self._draws.draw(keys, pools, count, seed, lambda tried: admissible(self._graph, ruled, tried), similar)
 
 
-def former_distractors(graph: Graph, ruled: Sequence[RuledFact], as_of: int) -> list[list[Distractor]]:
+# Orders of former objects: nearest to the interval of the fact, or to the reference date.
+FORMER_ORDERS = ("fact", "reference-date")
+
+
+def former_distractors(
+    graph: Graph, ruled: Sequence[RuledFact], as_of: int, order: str = FORMER_ORDERS[0]
+) -> list[list[Distractor]]:
     """Return the former objects of each fact that are distractors, those of the nearest time first.
 
     Cost: a walk through the facts of each subject, and a look-up for each former object.
 
     Objects that ended before ``as_of`` (``yyyymmdd``) are former.
+
+    Args:
+        order: of ``FORMER_ORDERS``; the latter is that of the distractor paper's code.
     """
     keys = list(dict.fromkeys(fact.key for fact, former in ruled if former.before is not None))
     nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}
     rows = graph.read("sample/former", rows=key_rows(keys), as_of=as_of) if keys else []
     # The nearest interval of an object counts.
-    for row in sorted(rows, key=lambda row: _distance(row, as_of)):
+    for row in sorted(rows, key=lambda row: _distance(row, as_of, order)):
         if row["number"] is not None:
             nearest[row["fact"]].setdefault(row["number"], row)
     tried = [(place, list(nearest[fact.key.fact])) for place, (fact, former) in enumerate(ruled) if former.before]
@@ -251,11 +260,16 @@ def facts_with_former(graph: Graph, keys: Sequence[FactKey], as_of: int) -> list
     return with_former
 
 
-def _distance(row: Row, as_of: int) -> tuple[int, int, int]:
-    """Return a sort key of former objects: the distance in time, then the latest end, then the number."""
+def _distance(row: Row, as_of: int, order: str) -> tuple[bool, int, int, int]:
+    """Return a sort key of former objects: the distance in time, then the latest end, then the number.
+
+    Those without a start come last in the order by the reference date.
+    """
     number = -1 if row["number"] is None else row["number"]
-    middles = _middle(row["from"], row["until"], as_of), _middle(row["former_from"], row["former_until"], as_of)
-    return abs(middles[0] - middles[1]), -row["former_until"], number
+    by_date = order == "reference-date"
+    middle = _middle(as_of, as_of, as_of) if by_date else _middle(row["from"], row["until"], as_of)
+    distance = abs(middle - _middle(row["former_from"], row["former_until"], as_of))
+    return by_date and row["former_from"] is None, distance, -row["former_until"], number
 
 
 def _middle(first: int | None, last: int | None, as_of: int) -> int:

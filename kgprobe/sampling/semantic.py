@@ -39,7 +39,7 @@ from kgprobe.base.errors import UnknownNameError, expected_one_of
 from kgprobe.base.progress import Task
 from kgprobe.graph.client import Graph
 from kgprobe.graph.rows import column_by
-from kgprobe.sampling.distractors import Distractor, RuledFact, admissible, former_distractors
+from kgprobe.sampling.distractors import FORMER_ORDERS, Distractor, RuledFact, admissible, former_distractors
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists
 from kgprobe.sampling.pool_draws import PoolDraw, generator_of, go_through
@@ -600,18 +600,22 @@ class TemporalDistractors:
 
     name = "temporal-semantic"
 
-    def __init__(self, graph: Graph, as_of: int, weighting: str = "tf-idf") -> None:
+    def __init__(
+        self, graph: Graph, as_of: int, weighting: str = "tf-idf", former_order: str = FORMER_ORDERS[0]
+    ) -> None:
         """Open the index of features, see :class:`~kgprobe.sampling.semantic.SemanticDistractors`.
 
         Objects that ended before ``as_of`` (``yyyymmdd``) are former.
         """
         self._graph = graph
         self._as_of = as_of
+        self._former_order = former_order
         self.semantic = SemanticDistractors(graph, weighting)
 
     def describe(self) -> dict[str, Any]:
         """Return the strategy and the weighting; see :class:`~kgprobe.sampling.distractors.Retriever`."""
-        return {**self.semantic.describe(), "strategy": self.name}
+        order = {} if self._former_order == FORMER_ORDERS[0] else {"former_order": self._former_order}
+        return {**self.semantic.describe(), "strategy": self.name, **order}
 
     def retrieve(self, ruled: Sequence[RuledFact], count: int, seed: Sequence[int]) -> list[list[Distractor]]:
         """Return former objects, then similar ones; see :class:`~kgprobe.sampling.distractors.Retriever`.
@@ -620,7 +624,7 @@ class TemporalDistractors:
 
         Cost: a walk through the facts of each subject, and that of semantic distractors.
         """
-        former = former_distractors(self._graph, ruled, self._as_of)
+        former = former_distractors(self._graph, ruled, self._as_of, self._former_order)
         lacking = [place for place, distractors in enumerate(former) if len(distractors) < count]
         # All former objects are in the list already.
         others = [(ruled[place][0], replace(ruled[place][1], before=None)) for place in lacking]

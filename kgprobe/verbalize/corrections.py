@@ -193,7 +193,7 @@ def _cloze(sentence: str, subject: str, object_: str) -> WrittenCloze | None:
         before = sentence.removesuffix(f"{opening}{object_}{closing}")
         # Skip a label that is the end of a longer word, and an empty prompt.
         if object_ and before != sentence and before.strip() and (opening or not before[-1].isalnum()):
-            return WrittenCloze(*_with_place(before, subject), opening, closing)
+            return WrittenCloze(*_with_place(before, subject), opening=opening, closing=closing)
     return None
 
 

@@ -20,25 +20,37 @@ from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 _PLACEHOLDER = re.compile(r"(\[[XY]\])")
 _THE = re.compile(r"(?i)\bthe\s$")
 _INDEFINITE = re.compile(r"(?i)\b(a/an|an?)\s$")
+_EITHER = re.compile(r"(?i)\ba/an\s$")
 _DETERMINER = re.compile(r"(?i)\b(?:an?|its|his|her|their|this|that|any|each|every)\s$")
 
 
 @dataclass(frozen=True, slots=True)
 class Cloze:
-    """A cloze sentence: its template ends in ``[Y]``, and has no ``[X]`` if it contains the subject already."""
+    """A cloze sentence: its template ends in ``[Y]``, and has no ``[X]`` if it contains the subject already.
+
+    Attributes:
+        articles: False to fill the blank with names as they are; an ``a`` or ``an`` before it is then in the prompt.
+    """
 
     template: str
     subject: str
+    articles: bool = True
 
     @property
     def prompt(self) -> str:
         """Text before the blank, without trailing white space."""
-        before = _INDEFINITE.sub("", self.template.removesuffix(OBJECT))
+        before = self.template.removesuffix(OBJECT)
+        before = _INDEFINITE.sub("", before) if self.articles else _EITHER.sub("a ", before)
         return _fill(before, {SUBJECT: self.subject}).rstrip()
+
+    @property
+    def blank(self) -> str:
+        """A template after whose text names have the form that fills the blank."""
+        return self.template if self.articles else f"its {OBJECT}"
 
     def continuations(self, names: Sequence[str]) -> list[str]:
         """Return names of an entity in the form that fills the blank, see :func:`object_continuations`."""
-        return object_continuations(self.template, names)
+        return object_continuations(self.blank, names)
 
 
 def object_continuations(template: str, names: Sequence[str]) -> list[str]:

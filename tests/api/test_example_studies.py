@@ -110,7 +110,8 @@ def test_ways_of_asking_are_compared_fact_by_fact(example_graph: Graph, tiny: Mo
         steps = [p * len(ps) / (place + 1) for place, p in enumerate(ordered) if p >= ps[row.way]]
         assert row.p == pytest.approx(min(1, *steps))
     verdict = r"(?:^|against it |\), )(.+?) (\d+%) \["
-    assert_study_agrees(result, ("Way", "Accuracy"), verdict=verdict)
+    columns = [("Way", "Accuracy"), ("Method", "Mean accuracy"), ("Relation, Method", "Mean accuracy")]
+    assert_study_agrees(result, *columns, verdict=verdict)
 
 
 def test_examples_in_sentences_are_written_in_the_first_cloze(example_graph: Graph, tiny: Model) -> None:

@@ -17,7 +17,10 @@ from kgprobe.graph.ingest import load
 from kgprobe.judge.classifiers import PublishedNetwork
 from kgprobe.judge.files import Judge, load_judge
 from kgprobe.judge.judged_facts import SCHEMA
+from kgprobe.models.generating.generator import Request
+from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import Models
+from kgprobe.models.states.reader import StateReader
 from tests.api.judged_world import (
     AFTER,
     AS_OF,
@@ -138,6 +141,49 @@ def test_judge_graph_published_network_knows_truths(graph: Graph, judge: Judge) 
     assert (measured.judgement == 0).all()
     assert {negative["judgement"] for negatives in measured.negatives for negative in negatives} <= {1, -1}
     assert (measured.correct == 1).all()
+
+
+def test_compare_speed_times_both_on_the_same_statements(
+    graph: Graph, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = {"instruction": "Is it so? {statement}\nAnswer:", "answer_tokens": 2, "temperature": 1.0}
+    labels = {**judge.labels, "described": judge.labels["described"] | described}
+    answering = replace(judge, labels=labels)
+    plain = kgprobe.judge_graph(graph, answering, name="timed")
+    assert (plain.judged is not None, plain.judged and plain.judged.speeds) == (True, [])
+    said, read = [], []
+    answer, read_states = LocalGenerator.answer, StateReader.read
+
+    def note_answer(self: LocalGenerator, requests: list[Request], *rest: Any) -> Any:
+        said.append([request.prompt for request in requests])
+        return answer(self, requests, *rest)
+
+    def note_read(self: StateReader, texts: list[str], **how: Any) -> Any:
+        read.append(texts)
+        return read_states(self, texts, **how)
+
+    monkeypatch.setattr(LocalGenerator, "answer", note_answer)
+    monkeypatch.setattr(StateReader, "read", note_read)
+    done = kgprobe.judge_graph(graph, answering, name="timed", compare_speed=20)
+    statements = []
+    for row in rows_of(done.folder).to_pylist():
+        if row["text"] is not None:
+            statements += [row["text"], *(negative["text"] for negative in row["negatives"])]
+    first = list(dict.fromkeys(statements))[:20]
+    # The first few are answered before the clock starts.
+    assert said == [[f"Is it so? {text}\nAnswer:" for text in texts] for texts in (first[:8], first)]
+    assert read == [[f"{text}{AFTER}" for text in texts] for texts in (first[:8], first)]
+    assert done.judged is not None
+    for speed, by in zip(done.judged.speeds, ("judge", "text generation"), strict=True):
+        assert (speed.by, speed.statements, speed.device) == (by, 20, "cpu")
+        assert speed.per_second == pytest.approx(20 / speed.seconds)
+    opened = kgprobe.open("timed")
+    assert opened.speeds == done.judged.speeds
+    (table,) = (table for table in opened.tables() if table.key == "speed")
+    assert [row["by"] for row in table.rows] == ["judge", "text generation"]
+    behind_api = replace(judge, labels={**labels, "described": described | {"model": "openai:large"}})
+    with pytest.raises(ArgumentError, match="openai:large is behind an API"):
+        kgprobe.judge_graph(graph, behind_api, model=judge.answers_of, compare_speed=1)
 
 
 def _published_shapes(size: int) -> dict[str, tuple[int, ...]]:

@@ -132,6 +132,38 @@ def test_judged_graph_tables_show_twenty_types(own: Path) -> None:
     assert len({row["group"] for row in result.rows() if row["by"] == "subject type"}) == 27
 
 
+def test_regrouped_means_are_over_relations_of_a_vocabulary(own: Path) -> None:
+    # Of the first relation, 30 facts are judged right; of the second, 10 wrong. Of the last, no type is of schema.org.
+    types = {"r0": ["dbo:Town", "schema:City"], "r1": ["schema:City"], "r2": ["dbo:Town"]}
+    rows = [judged(f"f{n}", 0, [1], relation="r0", subject_types=types["r0"]) for n in range(30)]
+    rows += [judged(f"g{n}", 1, [1], relation="r1", subject_types=types["r1"]) for n in range(10)]
+    rows += [judged(f"h{n}", 0, [1], relation="r2", subject_types=types["r2"]) for n in range(10)]
+    write_judged_graph(own / "judged" / "typed", rows)
+    plain = kgprobe.open("typed")
+    # Both types of the first relation are as frequent in it, and over all relations.
+    assert {each.relation: each.head for each in plain.graph.relation_types} == {
+        "r0": "dbo:Town",
+        "r1": "schema:City",
+        "r2": "dbo:Town",
+    }
+    regrouped = plain.regrouped(types_of="schema", mean_over="relations")
+    table = next(table for table in regrouped.tables() if table.key == "head_types")
+    cities, others = table.rows
+    # The facts are not informative where no answer is: all are. A wrong fact is neither correct nor truthful.
+    assert {name: cities[name] for name in ("head type", "relations", "correct", "truthful", "informative")} == {
+        "head type": "schema:City",
+        "relations": 2,
+        "correct": 0.5,
+        "truthful": 0.5,
+        "informative": 1.0,
+    }
+    assert cities["average"] == pytest.approx(2 / 3)
+    assert (others["head type"], others["relations"]) == ("(no type)", 1)
+    over_facts = plain.regrouped(types_of="schema")
+    table = next(table for table in over_facts.tables() if table.key == "head_types")
+    assert (table.rows[0]["facts"], table.rows[0]["correct"]) == (40, 0.75)
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [

@@ -136,8 +136,15 @@ def test_what_a_judge_has_seen_is_not_what_it_is_told_by(labels: Measurement, ti
 
 
 def test_one_layer_is_read_where_one_is_asked_for(labels: Measurement, tiny: Model) -> None:
+    last = trained(labels, tiny, layers=(-1,), words="Yes/No/I")
+    assert last.judge.layer == tiny.local_scorer().model.config.num_hidden_layers
+    assert last.aside is not None
+    # The baseline has the words of the training.
+    assert kgprobe.evaluate_judge(last.judge, labels, model=tiny).every.baseline == last.aside.every.baseline
     result = trained(labels, tiny, layers=(1,), name="mine")
     assert result.judge.layer == 1
+    assert result.aside is not None
+    assert result.aside.every.baseline != last.aside.every.baseline
     assert result.folder.name == "mine"
     assert {row["layer"] for row in result.rows()} == {1}
 
@@ -157,7 +164,7 @@ def test_published_network_is_told_the_truth_of_statements(labels: Measurement, 
 
 
 @pytest.mark.slow
-def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> None:
+def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = trained(labels, tiny)
     few = {"virtual_tokens": 4, "encoder_units": 8, "encoder_epochs": 2, "encoder_learning_rate": 1e-3}
     steps: list[Any] = []
@@ -181,7 +188,7 @@ def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> 
     aside = np.flatnonzero(set_aside(statements.facts, 0.3, 0))
     _, after = INSTRUCTION.split("{statement}")
     embed = scorer.model.get_input_embeddings()
-    right = 0
+    right = said = 0
     for place in aside:
         tokens = scorer.tokenizer(f"{statements.texts[place]}{after}", add_special_tokens=False)["input_ids"]
         with torch.inference_mode():
@@ -190,7 +197,27 @@ def test_judge_reads_behind_virtual_tokens(labels: Measurement, tiny: Model) -> 
             hidden = scorer.model.base_model(inputs_embeds=rows[None], output_hidden_states=True).hidden_states
         told = judge.classifier.probabilities(hidden[judge.layer][0, -1:].numpy())
         right += int(told.argmax()) == statements.answers[place]
+        sums = []
+        for word in ("True", "False", "Unknown"):
+            answer = scorer.tokenizer(f" {word}", add_special_tokens=False)["input_ids"]
+            with torch.inference_mode():
+                rows = torch.cat([leading, torch.from_numpy(judge.virtual), embed(torch.tensor(tokens + answer))])
+                logs = scorer.model(inputs_embeds=rows[None]).logits[0].log_softmax(-1)
+            sums.append(sum(float(logs[place, id_]) for place, id_ in enumerate(answer, len(rows) - len(answer) - 1)))
+        said += int(np.argmax(sums)) == statements.answers[place]
     assert again.every.quality.accuracy.value == pytest.approx(right / len(aside))
+    assert again.every.encoded is not None
+    assert again.every.encoded.accuracy.value == pytest.approx(said / len(aside))
+    models = Models()
+    monkeypatch.setattr(models, "open", lambda *_: tiny)
+    rows = kgprobe.compare([plain.judge, judge], models=models).records()
+    assert [(row.classifier == "words", row.encoder) for row in rows] == [
+        *((False, False), (False, True)),
+        *((True, False), (True, True)),
+    ]
+    assert (rows[3].f1, rows[3].weighted_f1) == (again.every.encoded.macro_f1, again.every.encoded.weighted_f1)
+    # The weighted recall is the accuracy.
+    assert rows[0].weighted_recall == pytest.approx(plain.aside.every.quality.accuracy.value)
 
 
 def test_mistakes_are_told(labels: Measurement, tiny: Model, graph: Graph) -> None:

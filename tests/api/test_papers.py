@@ -89,23 +89,28 @@ def test_figure_without_numbers_has_its_trend() -> None:
 
 def test_stored_study_is_next_to_the_published_numbers(home: Path) -> None:
     row = {"measure": "distractors:approximate-optimal", "tau": 0.12345, "deviation": 0.1}
-    write_study(home, "calibration", table=[row, {"measure": "mine", "tau": 0.5, "deviation": 0.0, "facts": 12}])
+    row |= {"own_tau": 0.25, "own_deviation": 0.05}
+    unranked = row | {"measure": "mine", "tau": None, "deviation": None, "own_facts": 12}
+    write_study(home, "calibration", table=[row, unranked])
     tau = {"tau": 0.4321, "tau_low": 0.1, "tau_high": 0.7, "pairs": 12}
     averaged = {"measure": "distractors:random", "options": "aggregation = avg, n = 5", "tau": 0.5}
     write_study(home, "robustness", table=[{"measure": "rouge-l", "options": "beams = 1", **tau}, averaged])
     table = kgprobe.paper("distractors", "table-3")
     shown, results, differing = table.tables()
     rows = {row[""]: row for row in shown.rows}
-    mine = "mean τ: calibration-0123abcd (not the paper's settings)"
-    assert rows["distractors, approximate optimal"][mine] == "0.123"
+    named = {"own facts": ("0.25", "0.25; 12 facts"), "shared facts": ("0.123", None)}
+    for facts, values in named.items():
+        column = f"mean τ: {facts}, calibration-0123abcd (not the paper's settings)"
+        assert (rows["distractors, approximate optimal"][column], rows["mine"][column]) == values
+        assert rows["probability"][column] is None
     assert rows["distractors, approximate optimal"]["mean τ (Kendall's τ)"] == "0.282"
-    assert (rows["mine"]["mean τ (Kendall's τ)"], rows["mine"][mine]) == (None, "0.5; 12 facts")
-    assert rows["probability"][mine] is None
+    assert rows["mine"]["mean τ (Kendall's τ)"] is None
     # A study without settings: those of the preset and of the full command are not met.
-    assert {"setting": "--karr", "here": "not stored", "paper": "authors"}.items() <= differing.rows[2].items()
+    settings = {row["setting"]: (row["here"], row["paper"]) for row in differing.rows}
+    assert settings["--karr"] == ("not stored", "authors")
     assert [row["name"] for row in results.rows] == ["calibration-0123abcd"]
     assert "calibration · demo: It agrees." in results.rows[0]["result"]
-    assert table.to_dict()["own"][0]["value"] == 0.123
+    assert [own["value"] for own in table.to_dict()["own"]][:4] == [0.25, 0.123, 0.05, 0.1]
     own, average = kgprobe.paper("distractors", "table-4").own
     assert (own.row, own.column, own.value) == ("ROUGE-L", "robustness", 0.43)
     assert str(own) == "0.43 [0.1, 0.7]; 12 pairs"
@@ -190,6 +195,7 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
                 {"label": "b", "mean": 0.5, "deviation": None},
             ],
             "subsumption": [[1.0, 0.8], [0.6, 1.0]],
+            "sizes": [{"smallest": "a", "smallest_accuracy": 0.25, "largest": "b", "largest_accuracy": 0.5}],
             "families": ["x", "y"],
             "family_correlation": [[None, 0.75], [0.75, 0.5]],
         },
@@ -197,7 +203,12 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
     write_json(home / "comparisons" / "0123", "comparison.json", content)
     (home / "comparisons" / "0123" / "comparison.html").touch()
     table = kgprobe.paper("latent-knowledge", "table-1")
-    assert {(own.row, own.column): own.value for own in table.own} == {("a in b", "η"): 0.8, ("b in a", "η"): 0.6}
+    assert {(own.row, own.column): own.value for own in table.own} == {
+        ("a in b", "η"): 0.8,
+        ("b in a", "η"): 0.6,
+        ("a in b", "accuracy of the smallest"): 0.25,
+        ("a in b", "accuracy of the largest"): 0.5,
+    }
     assert kgprobe.paper("latent-knowledge", "figure-14").own == []
     families = {own.row: own.value for own in kgprobe.paper("latent-knowledge", "figure-6").own}
     assert families == {"x and y": 0.75, "y and x": 0.75, "y and y": 0.5}
@@ -244,6 +255,15 @@ def test_judged_graph_has_the_three_metrics(home: Path) -> None:
     assert [result.kind for result in table.results] == ["judged graph"]
 
 
+def test_judged_graph_has_the_speeds(home: Path) -> None:
+    folder = write_judged_graph(home / "judged" / "everything", [judged("f", 0, [1])])
+    assert kgprobe.paper("grapheval", "table-4").own == []
+    speed = {"by": "judge", "model": "demo", "statements": 8, "seconds": 0.5, "per_second": 16.0}
+    (folder / "speed.json").write_text(json.dumps([speed | {"device": "cpu", "dtype": "float32"}]))
+    (own,) = kgprobe.paper("grapheval", "table-4").own
+    assert (own.row, own.column, own.value) == ("judge (cpu)", "demo, speed", 16.0)
+
+
 def test_labels_have_right_wrong_and_unknown_answers(home: Path) -> None:
     # To two facts: true, and no majority; to their negatives: false, true, true, unknown.
     folder = write_labels(home / "probes" / "labelled", [said("f0", 0, [1, 0]), said("f1", -1, [0, 2])])
@@ -260,8 +280,9 @@ def test_labels_have_right_wrong_and_unknown_answers(home: Path) -> None:
 
 
 def test_study_without_a_value_or_a_table_has_fewer_numbers(home: Path) -> None:
-    write_study(home, "calibration", table=[{"measure": "rouge-l", "tau": None, "deviation": None}])
-    assert kgprobe.paper("distractors", "table-3").own == []
+    row = {"measure": "rouge-l", "tau": None, "deviation": None, "own_tau": 0.5, "own_deviation": 0.1}
+    write_study(home, "calibration", table=[row])
+    assert [own.value for own in kgprobe.paper("distractors", "table-3").own] == [0.5, 0.1]
     for name, table in (("strategies", "figure-1"), ("robustness", "table-4"), ("verbalizations", "table-6")):
         write_json(home / "studies" / f"{name}-0123abcd", "study.json", {"name": name, "title": name, "verdict": ""})
         assert kgprobe.paper("distractors", table).own == []
@@ -277,5 +298,9 @@ def test_command_with_a_spaced_folder_can_be_pasted() -> None:
 def test_paper_options_are_those_of_the_function() -> None:
     options = kgprobe.paper_options("latent-knowledge", "dataset build")
     assert options == {"min_facts": 500, "min_objects": 100, "train": 100, "test": 400, "alternatives": 99}
+    labels = kgprobe.paper_options("grapheval", "probe true-false")
+    assert "dtype" not in labels
+    # No examples, which would be answers, too.
+    assert (labels["instruction"].count("Statement:"), labels["instruction"].count("Answer:")) == (1, 1)
     with pytest.raises(UnknownNameError, match="has no options for `judge train`"):
         kgprobe.paper_options("kglens", "judge train")

@@ -273,6 +273,32 @@ def test_group_table_by_centers_and_years(stored: dict[str, Path], example_graph
         kgprobe.group_table(example_graph, [result], by="colour")
 
 
+def test_group_table_of_relations_at_centers_is_a_dotted_map(
+    stored: dict[str, Path], example_graph: Graph, tmp_path: Path
+) -> None:
+    ends = group_facts(example_graph)
+    folder = stored["yes-easy"]
+    facts = asked_facts([folder])
+    centers = [*sorted({end for fact in facts for end in ends[fact][:2]})[:3], "Q46"]
+    result = kgprobe.open(folder, example_graph)
+    table = kgprobe.group_table(example_graph, [result], by="relation", centers=centers)
+    at = [{fact for fact in facts if center in ends[fact][:2]} for center in centers]
+    assert table.sizes == {"P36": len(set.union(*at))}
+    for cell, members in zip(table.cells, at, strict=True):
+        assert (cell.group, cell.facts) == ("P36", len(members))
+        if members:
+            assert (cell.facts, cell.win_rate.value, cell.zero_sense_rate.value) == naive_rates(folder, members)
+    (dotted,) = table.plots
+    # Europe is in no asked fact, and has a column all the same.
+    assert (len(dotted.entities), len(dotted.dots)) == (4, 3)
+    assert [(dot.facts, dot.share) for dot in dotted.dots] == [(len(members), 1.0) for members in at[:3]]
+    assert "Relations at entities" in table.page(tmp_path).read_text()
+    assert f"1 group by relation, at {len(centers)} centers." in table.summary()
+    other = kgprobe.open(stored["other-easy"], example_graph)
+    with pytest.raises(ArgumentError, match="`results` has 2 results; relations at `centers` are those of one result"):
+        kgprobe.group_table(example_graph, [result, other], by="relation", centers=centers)
+
+
 def test_group_by_popularity_divides_known_facts_into_thirds() -> None:
     popularity = [None, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0]
     facts = pd.DataFrame({"fact": [f"f{place}" for place in range(7)], "popularity": popularity})

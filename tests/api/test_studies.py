@@ -18,6 +18,7 @@ from kgprobe.papers.baselines.items import baseline_items, continue_sentences
 from kgprobe.papers.baselines.karr import measure_authors, measure_sentences
 from kgprobe.papers.baselines.measures import open_measures
 from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.baselines.precision import best_rank
 from kgprobe.papers.baselines.register import BySentence, Tools
 from kgprobe.papers.studies.study import Study
 from kgprobe.probes.clozes import ClozeItem, ClozeItems
@@ -209,6 +210,7 @@ def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph
     for wrong, said in (
         ({"beams": [7]}, r"`beams` is \(7,\), but the calibration needs"),
         ({"distractors": 20}, "`distractors` is 20, but the calibration needs 10"),
+        ({"articles": False}, "`articles` is False, but the calibration needs True"),
         ({"karr": "authors"}, "`karr` is authors, but the calibration needs sentences: leave it out"),
         ({"measures": ["probability"]}, "`calibration` has only .*, none of probability"),
     ):
@@ -251,6 +253,20 @@ def test_grader_behind_an_api_judges_continuations(example_graph: Graph, tiny: M
         [{"beams": 1}, {"beams": 3}],
     ]
     assert requests > 0
+
+
+def test_precision_of_names_of_several_tokens_can_be_zero(example_graph: Graph, tiny: Model) -> None:
+    options = MeasuresOptions(measures=("precision@n",), distractors=1_000, several_tokens="zero")
+    with kgprobe.Models() as models:
+        measures = open_measures(example_graph, tiny, options, 0, 20251231, models, NO_CALLBACKS)
+        keys = find_scored(example_graph, read_human_scores(SCORES)).keys
+        items = ClozeItems(example_graph, 20251231).of(keys, [0])
+        scores = measures.measure(items)["precision@n"]
+    for item, values in zip(items, scores.values.tolist(), strict=True):
+        # NaN, without a name of one token, is not at most n.
+        ranks = best_rank(tiny.local_scorer(), baseline_items([item])).values
+        assert values == pytest.approx([np.mean(ranks <= options["n"]) for options in scores.configurations])
+    assert scores.reasons == {}
 
 
 @pytest.mark.parametrize(("form", "measure"), [("sentences", measure_sentences), ("authors", measure_authors)])
@@ -300,6 +316,20 @@ def test_calibration_is_against_people(example_graph: Graph, tiny: Model, tmp_pa
         rows = [list(SCORES[0]), *(map(str, score.values()) for score in SCORES)]
         file.write_text("\n".join(delimiter.join(row) for row in rows))
         assert read_human_scores(file) == read == read_human_scores(SCORES)
+
+
+@pytest.mark.parametrize(("sentences", "asked"), [(2, 2), (3, 3), (5, 3), (None, 3)])
+def test_calibration_notes_facts_with_fewer_sentences(
+    example_graph: Graph, tiny: Model, sentences: int | None, asked: int
+) -> None:
+    result = kgprobe.study_calibration(
+        example_graph, tiny, SCORES, sentences=sentences, measures=["probability"], **AS_OF
+    )
+    assert [row.m for row in result.sentences] == list(range(1, asked + 1))
+    note = f"6 facts have fewer than {sentences} cloze sentences; they count with those they have."
+    assert (note in result.notes) == (sentences == 5)
+    with pytest.raises(kgprobe.ArgumentError, match="`sentences` is 0"):
+        kgprobe.study_calibration(example_graph, tiny, SCORES, sentences=0)
 
 
 def test_fact_with_several_scores_counts_once_with_their_mean(example_graph: Graph) -> None:
@@ -357,7 +387,8 @@ def test_sampling_is_replayed_on_the_demo_models_answers() -> None:
     assert "drawn from its posterior given 8 or 9 answers" in result.notes[0]
     assert [(start.facts, start.total) for start in starts] == [(2_554, 18)]
     key = "Strategy, Requests"
-    assert_study_agrees(result, (key, "MSE, all facts"), (key, "Hardest found"))
+    columns = ("MSE", "MSE, hardest", "MSE, all facts", "Hardest found")
+    assert_study_agrees(result, *((key, column) for column in columns))
     assert kgprobe.study_sampling(seed=3, **few) == result
     other = kgprobe.study_sampling(seed=4, **few)
     assert (other.folder != result.folder, other.table != result.table) == (True, True)

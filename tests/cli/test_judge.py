@@ -64,4 +64,12 @@ def test_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     assert (again.returncode, "made with other settings" in " ".join(again.stderr.split())) == (1, True)
     (row,) = [row for row in graph.query("explore/judged", judged_graph="mine") if row["relation"] == "r0"]
     figures = json.loads(run("show", "mine", "--json", **home).stdout)["figures"]
+    regrouped = json.loads(run("show", "mine", "--mean-over", "relations", "--json", **home).stdout)
+    assert regrouped["options"] == {"types_of": None, "mean_over": "relations"}
+    (head,) = (each for each in regrouped["figures"] if (each["by"], each["metric"]) == ("head type", "correct"))
+    assert (head["group"], head["measured"]) == ("country", 2)
+    unknown = run("show", "mine", "--types-of", "schema", **home)
+    assert (unknown.returncode, "--types-of is 'schema'; no id of a type" in unknown.stderr) == (2, True)
+    other = run("show", str(tmp_path / "judge"), "--types-of", "schema", **home)
+    assert (other.returncode, "are for judged graphs; judge is a judge" in " ".join(other.stderr.split())) == (2, True)
     assert row["correct"] == next(one["raw"] for one in figures if (one["group"], one["metric"]) == ("r0", "correct"))

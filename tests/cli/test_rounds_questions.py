@@ -1,12 +1,19 @@
 """Rounds of questions as a user types them: local models, servers of an API, faults, budgets, kills."""
 
 import json
+import re
 from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from kgprobe.graph.client import Graph, Transaction
 from tests.cli.inprocess import run as kgprobe
 from tests.cli.inprocess import succeed
+from tests.conftest import REPOSITORY
 from tests.models.api.fault_proxy import FaultProxy
 
 
@@ -58,6 +65,39 @@ def test_several_models_are_asked_in_turn_and_compared(home: dict[str, str]) -> 
         ]
         # The same settings and seed: at first, the same questions.
         assert len(outcomes) == 60
+
+
+def test_round_as_in_the_paper_is_in_cypher(home: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    names: set[str] = set()
+
+    def record(of: Callable[..., Any], owner: Any, name: str, **parameters: Any) -> Any:
+        names.add(name)
+        return of(owner, name, **parameters)
+
+    for kind, method in ((Graph, "read"), (Graph, "stream"), (Transaction, "run")):
+        monkeypatch.setattr(kind, method, partialmethod(partial(record, getattr(kind, method))))
+    page = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## What runs in Cypher")[2].partition("\n## ")[0]
+    listed = {name for name in re.findall(r"`([a-z]+/[a-z_]+)`", table) if not name.startswith("/")}
+    assert {name for name in listed if not (REPOSITORY / "cypher" / f"{name}.cypher").exists()} == set()
+    with FaultProxy(upstream=lambda _: "Yes.") as proxy:
+        models = [f"{option}=openai:m@{proxy.url}" for option in ("--model", "--grader")]
+        few = (
+            "--relation",
+            "P36",
+            "--as-of",
+            "2024",
+            "--rounds",
+            "1",
+            "--facts-per-round",
+            "40",
+            "--name",
+            "published",
+        )
+        succeed("rounds", "run", "questions", "--as-paper", "kglens", *models, *few, **home)
+    questions = {"sample/answers", "sample/objects", "sample/candidates"}
+    beliefs = {f"beliefs/{name}" for name in ("guard_round", "apply", "propagate", "hubs", "summarize")}
+    assert questions | beliefs <= names & listed
 
 
 def test_run_ends_where_intervals_are_narrow_enough(home: dict[str, str]) -> None:

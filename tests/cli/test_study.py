@@ -14,6 +14,7 @@ from kgprobe.cli.study import study
 from kgprobe.papers.baselines.human_data import read_human_scores
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.studies.options import (
+    CalibrationOptions,
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
@@ -33,7 +34,7 @@ SCORES = [("Q17", "Q1490"), ("Q142", "Q90"), ("Q183", "Q64"), ("Q38", "Q220"), (
 # What a call takes by `**options`.
 OPTIONS = {
     "robustness": (RobustnessOptions, MeasuresOptions),
-    "calibration": (MeasuresOptions,),
+    "calibration": (CalibrationOptions, MeasuresOptions),
     "sampling": (ReplayOptions,),
     "examples": (ExampleCountsOptions, Draw),
     "prompting": (PromptingOptions, Draw),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kgprobe
-from kgprobe.base.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.datasets.folder import open_folder
 from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.model import Model
@@ -153,6 +153,101 @@ def test_compare_and_report_take_results_of_data_sets(dataset: Path, tiny_folder
     facts = json.loads(reported.stdout)["facts"]
     assert {fact["object_label"] for fact in facts} >= {"Tokyo"}
     assert len(facts) == 10
+
+
+def accuracy(folder: str, relation: str) -> list[bool]:
+    """Return the verdicts of a measurement about a relation."""
+    outcomes = kgprobe.open(folder).outcomes
+    return [outcome.verdict.value == "right" for outcome in outcomes if outcome.relation == relation and outcome.prompt]
+
+
+def test_study_of_a_data_set_asks_the_sentences_of_its_file(dataset: Path, tiny: Model) -> None:
+    options = {"examples": 2, "separators": [], "ways": ["packed", "in-sentences", "sentences"]}
+    result = kgprobe.study_prompting(
+        None, tiny, dataset=dataset, clozes=["hand", "mined"], sentences=1, separate_tokens=True, **options
+    )
+    measurements = result.config["measurements"]
+    sentences = ["hand-written sentence 1", "mined sentence 1"]
+    ways = ["examples", "packed", *(f"examples in {title}" for title in sentences), *sentences]
+    assert list(measurements) == [row.way for row in result.table] == ways
+    prompts = {
+        way: {outcome.fact.subject: outcome.prompt for outcome in kgprobe.open(folder).outcomes}
+        for way, folder in measurements.items()
+    }
+    assert prompts["mined sentence 1"]["Japan"] == "Japan embassy in"
+    assert prompts["hand-written sentence 1"]["Japan"] == "The capital of Japan is"
+    # The sentence replaces the separator only.
+    pairs = {row.subject: row.object for _, row in open_folder(dataset).rows("train")}
+    shown = prompts["examples in mined sentence 1"]["Japan"].removesuffix(" Japan embassy in")
+    assert shown in {f"{a} embassy in {pairs[a]} {b} embassy in {pairs[b]}" for a in pairs for b in pairs if a != b}
+    described = kgprobe.open(measurements["packed"]).config["described"]
+    assert (described["packed"], described["separate_tokens"]) == (True, True)
+    # The birth years have no sentences.
+    assert result.missing == ["Left out: 1 relation without cloze sentences (hand and mined)."]
+    assert {row.relation for row in result.relations} == {"capital"}
+    way_of = {f"{way[:-2]}s" if way[-1] == "1" else way: way for way in ways}
+    for row in result.relations:
+        right = accuracy(measurements[way_of[row.method]], "50")
+        assert (row.facts, row.mean, row.deviation) == (len(right), np.mean(right), None)
+
+
+def test_methods_are_means_over_relations_and_sentences(dataset: Path, tiny: Model) -> None:
+    options = {"examples": 2, "separators": []}
+    alone = kgprobe.study_prompting(
+        None, tiny, dataset=dataset, relations=["Capital"], ways=["sentences"], sentences=2, **options
+    )
+    by_sentence = [np.mean(accuracy(alone.config["measurements"][f"hand-written sentence {n}"], "50")) for n in (1, 2)]
+    (own,) = [row for row in alone.methods if row.method == "hand-written sentences"]
+    assert (own.sentences, own.relations, own.mean) == (2, 1, np.mean(by_sentence))
+    assert own.deviation == pytest.approx(np.std(by_sentence, ddof=1))
+    (each,) = [row for row in alone.relations if row.method == "hand-written sentences"]
+    assert (each.sentences, each.mean, each.deviation) == (2, own.mean, own.deviation)
+    both = kgprobe.study_prompting(None, tiny, dataset=dataset, ways=["packed"], **options)
+    for row in both.methods:
+        values = [np.mean(accuracy(both.config["measurements"][row.method], relation)) for relation in ("3", "50")]
+        assert (row.relations, row.mean) == (2, pytest.approx(np.mean(values)))
+        assert row.deviation == pytest.approx(np.std(values, ddof=1))
+    assert [list(plot.rows) for plot in both.plots[2:]] == [["birth year", "capital"]]
+    # The tables of the paper have these numbers.
+    both.page()
+    mine = {own.column: own.value for own in kgprobe.paper("latent-knowledge", "figure-3").own if own.row == "packed"}
+    (packed,) = [row for row in both.methods if row.method == "packed"]
+    assert mine == {"mean accuracy": round(packed.mean, 3), "standard deviation": round(packed.deviation, 3)}
+    by_relation = {(own.row, own.column): own.value for own in kgprobe.paper("latent-knowledge", "figure-12").own}
+    assert by_relation == {(row.relation, row.method): round(row.mean, 3) for row in both.relations} | by_relation
+    ways = {own.row: own.value for own in kgprobe.paper("latent-knowledge", "figure-4").own}
+    assert ways["packed"] == round(both.table[-1].accuracy.value, 3)
+
+
+def test_study_of_a_data_set_refuses_what_it_lacks(dataset: Path, home: Path) -> None:
+    model = Model("unread")
+    with pytest.raises(
+        ArgumentError, match=r"`sentences` is 2; a relation has at most 1 of each kind \(hand and mined"
+    ):
+        kgprobe.study_prompting(None, model, dataset=dataset, clozes=["hand", "mined"], sentences=2)
+    with pytest.raises(KgprobeError, match=r"No relation has cloze sentences \(mined\).*dataset build --templates"):
+        kgprobe.study_prompting(None, model, dataset=dataset, clozes=["mined"], relations=["birth year"])
+    with pytest.raises(ArgumentError, match="`choices` has no effect with `dataset`"):
+        kgprobe.study_prompting(None, model, dataset=dataset, choices=3)
+    with pytest.raises(ArgumentError, match="`graph` is None; expected a graph, or a data set"):
+        kgprobe.study_prompting(None, model)
+    with pytest.raises(UnknownNameError, match=r"There is no relation 'capitol' in .* \(did you mean capital"):
+        kgprobe.probe_dataset(dataset, model, relations=["capitol"])
+    given = ("study", "prompting", "--dataset", str(dataset), "--model", "demo")
+    refused = run(*given, "--balance", "degree", KGPROBE_HOME=str(home))
+    assert (refused.returncode, "--balance has no effect with --dataset" in refused.stderr) == (2, True), refused.stderr
+
+
+def test_relations_of_a_data_set_are_asked_alone(dataset: Path, tiny_folder: Path, home: Path) -> None:
+    given = ("--model", f"hf:{tiny_folder}", "--examples", "2", "--relation", "CAPITAL", "--json")
+    environment = {"KGPROBE_HOME": str(home)}
+    asked = run("dataset", "probe", str(dataset), *given, **environment)
+    assert json.loads(asked.stdout)["relations"] == {"50": "capital"}, asked.stderr
+    study = run("study", "prompting", "--dataset", str(dataset), "--way", "packed", *given, **environment)
+    assert study.returncode == 0, study.stderr
+    content = json.loads(study.stdout)
+    assert [row["method"] for row in content["methods"]] == ["examples", "examples, ': '", "examples, ' = '", "packed"]
+    assert content["config"]["dataset"] == str(dataset)
 
 
 def test_options_that_do_not_fit_are_refused(dataset: Path, tiny: Model, home: Path) -> None:

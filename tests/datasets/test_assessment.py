@@ -103,15 +103,55 @@ def test_assessment_equals_naive_majority(tmp_path: Path, annotators: int) -> No
             counted.setdefault("questions (QG)", []).append(votes["understood"])
             counted.setdefault(f"questions, {kind}", []).append(votes["understood"])
         if "correct" in votes:
-            counted.setdefault("verdicts (QAV)", []).append(votes["correct"] == is_right)
-        if len(votes) == 2:
+            part = "verdicts, wh (QAV)" if kind == "wh" else "verdicts, yes/no"
+            counted.setdefault(part, []).append(votes["correct"] == is_right)
+        # People do not judge verdicts on yes/no questions, as in the paper.
+        if kind == "yes/no" and "understood" in votes:
+            counted.setdefault("both (QG+QAV)", []).append(votes["understood"])
+        elif len(votes) == 2:
             counted.setdefault("both (QG+QAV)", []).append(votes["understood"] and votes["correct"] == is_right)
     result = assess({"one": OUTCOMES}, files)
     assert (result.annotators, result.undecided) == (annotators, undecided)
-    assert len(result.shares) == 3 + len(KINDS)
+    assert len(result.shares) == 4 + len(KINDS)
     for row in result.shares:
         own = counted.get(row.of, [])
         assert (row.assessed, row.good) == (len(own), share(sum(own), len(own)) if own else None)
+
+
+# Of 50 questions of each kind: not understood, of both kinds, and verdicts on wh-questions that are not the people's.
+@pytest.mark.parametrize(
+    ("wh", "yes_no", "verdicts", "published"),
+    [
+        (0, 4, 2, (0.96, 1, 0.92, 0.96, 0.94)),
+        (0, 2, 2, (0.98, 1, 0.96, 0.96, 0.96)),
+        (1, 0, 2, (0.99, 0.98, 1, 0.96, 0.97)),
+    ],
+    ids=["country", "NBA", "movie"],
+)
+def test_assessment_is_the_published_table(
+    wh: int, yes_no: int, verdicts: int, published: tuple[float, ...], tmp_path: Path
+) -> None:
+    outcomes = []
+    for number in range(100):
+        evidence = QuestionEvidence("wh", "Who?", "X.", 0.0, right=(RightAnswer("o", ("X",)),))
+        if number >= 50:
+            evidence = QuestionEvidence("yes/no", "Is it?", "Yes.", 0.5, expected=True)
+        outcomes.append(Outcome(FactKey("s", f"f{number}"), Verdict.RIGHT, "r", evidence=evidence))
+    path = tmp_path / "sheet.csv"
+    write_sheet(path, {"one": outcomes}, per_kind=50, seed=0)
+    rows = rows_of(path)
+    for row in rows:
+        place = int(row["id"].partition(":")[2])
+        row["understood"] = "no" if place < wh or 50 <= place < 50 + yes_no else "yes"
+        # The paper's people did not judge answers to yes/no questions.
+        row["correct"] = "" if place >= 50 else "no" if 10 <= place < 10 + verdicts else "yes"
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    shares = {row.of: row.good for row in assess({"one": outcomes}, [path]).shares}
+    assert shares.pop("verdicts, yes/no") is None
+    assert tuple(good.value for good in shares.values() if good is not None) == published
 
 
 def test_assessment_faults_name_file_and_line(tmp_path: Path) -> None:

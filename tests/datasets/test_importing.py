@@ -155,6 +155,9 @@ def test_import_templates_are_kept_and_others_are_generic(tmp_path: Path) -> Non
     assert hand["3"][0].endswith("[Y]")
     mined, _ = cloze_templates(tmp_path / "mc", {"50": "capital", "3": "born in"}, "mined")
     assert mined == {"50": ["[X] embassy in [Y]"]}
+    made, generic = cloze_templates(tmp_path / "mc", {"50": "capital", "3": "born in"}, "generic")
+    assert (made["3"], generic) == (hand["3"], ["50", "3"])
+    assert made["50"] != hand["50"]
 
 
 def test_relation_without_usable_other_objects_is_left_out(tmp_path: Path) -> None:

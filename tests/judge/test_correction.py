@@ -87,8 +87,11 @@ def test_estimates_are_those_made_by_hand() -> None:
         ("relation", "r1"),
         ("subject type", None),
         ("object type", None),
+        # The few cities are the only subjects of their relation with a type.
+        ("head type", "city"),
         ("head type", None),
         ("tail type", None),
+        ("head and tail type", "city → (no type)"),
         ("head and tail type", "(no type) → (no type)"),
         ("third", None),
     }

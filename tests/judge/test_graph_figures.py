@@ -8,17 +8,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from kgprobe.base.errors import ArgumentError
+from kgprobe.judge import FigureOptions
 from kgprobe.judge.graph_figures import METRICS, WholeGraph, whole_graph
 from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.sampling.keys import FactKey
 from kgprobe.stats.value_counts import FEATURES, Comoments, ValueCounts
 from tests.judge.judged_files import judged
 
-TYPES = st.lists(st.sampled_from(["city", "town", "river"]), max_size=3)
+TYPES = st.lists(st.sampled_from(["a:city", "a:town", "b:river"]), max_size=3)
+OPTIONS = st.builds(FigureOptions, st.sampled_from([None, "a"]), st.sampled_from(["facts", "relations"]))
 
 
 @st.composite
@@ -68,15 +71,17 @@ def naive_groups(frame: pd.DataFrame) -> dict[tuple[str, str | None], list[int]]
 
 
 def naive_types(frame: pd.DataFrame) -> dict[str, list[tuple[str, str | None]]]:
-    """The groups of each relation by the most frequent types of its subjects and objects; the first name of equals."""
+    """The groups of each relation by the most frequent types of its subjects and objects; of equals, the rarest one."""
     groups: dict[str, list[tuple[str, str | None]]] = {}
+
+    def counted(listed: pd.Series) -> Counter[str]:
+        return Counter(itertools.chain.from_iterable(set(types or []) for types in listed))
+
     for relation, own in frame.groupby("relation"):
-        names = []
+        names: list[str | None] = []
         for column in ("subject_types", "object_types"):
-            counted: Counter[str | None] = Counter()
-            for listed in own[column]:
-                counted.update(set(listed or []) or [None])
-            names.append(min(counted, key=lambda name: (-counted[name], name is None, str(name))))
+            here, everywhere = counted(own[column]), counted(frame[column])
+            names.append(min(here, key=lambda name: (-here[name], everywhere[name], name)) if here else None)
         head, tail = names
         pair = f"{head or '(no type)'} → {tail or '(no type)'}"
         groups[str(relation)] = [("head type", head), ("tail type", tail), ("head and tail type", pair)]
@@ -84,11 +89,16 @@ def naive_types(frame: pd.DataFrame) -> dict[str, list[tuple[str, str | None]]]:
 
 
 @settings(max_examples=20, deadline=None)
-@given(facts(), st.integers(1, 11))
-def test_figures_are_those_of_all_rows_at_once(rows: list[dict[str, Any]], size: int) -> None:
-    told = whole_graph(batches(rows, size), [FactKey("s f0", "f0"), FactKey("another", "f0")])
+@given(facts(), st.integers(1, 11), OPTIONS)
+def test_figures_are_those_of_all_rows_at_once(rows: list[dict[str, Any]], size: int, options: FigureOptions) -> None:
     floats = dict.fromkeys((*METRICS, *FEATURES), "float64")
     frame = pd.DataFrame(rows).astype(floats)
+    if options.types_of is not None:
+        for column in ("subject_types", "object_types"):
+            frame[column] = [[name for name in types or [] if name.startswith("a:")] for types in frame[column]]
+        assume(frame["subject_types"].map(len).any() or frame["object_types"].map(len).any())
+    told = whole_graph(batches(rows, size), [FactKey("s f0", "f0"), FactKey("another", "f0")], options)
+    of_relations = ("head type", "tail type", "head and tail type") if options.mean_over == "relations" else ()
     assert told.facts == len(rows)
     naive = naive_groups(frame)
     assert {(group.by, group.name): group.facts for group in told.groups} == {
@@ -96,11 +106,16 @@ def test_figures_are_those_of_all_rows_at_once(rows: list[dict[str, Any]], size:
     }
     for group, metric in itertools.product(told.groups, METRICS):
         values = frame.loc[naive[group.by, group.name], metric].dropna()
+        if group.by in of_relations:
+            values = values.groupby(frame["relation"]).mean()
         sums = group.sums[metric]
         assert sums.count == len(values)
         if len(values):
             assert (sums.mean, sums.least, sums.most) == pytest.approx((values.mean(), values.min(), values.max()))
             assert sums.squares == pytest.approx(((values - values.mean()) ** 2).sum(), abs=1e-9)
+    for group in told.groups:
+        own = [group.mean(metric) for metric in METRICS]
+        assert group.average == (pytest.approx(sum(own) / 3) if group.measured else None)
     for one in told.correlations:
         both = frame[[one.feature, one.metric]].dropna()
         assert one.facts == len(both)
@@ -118,7 +133,16 @@ def test_figures_are_those_of_all_rows_at_once(rows: list[dict[str, Any]], size:
     picked = told.picked[FactKey("s f0", "f0")]
     assert (picked.metrics is None) == np.isnan(frame.loc[0, "correct"])
     third = [("third", told.thirds.of(picked.popularity))] if picked.metrics else []
-    assert {*picked.groups, *third} == {key for key, places in naive.items() if 0 in places}
+    assert {*picked.groups, *third} == {
+        key for key, places in naive.items() if 0 in places and key[0] not in of_relations
+    }
+
+
+def test_types_of_an_unknown_vocabulary_are_refused() -> None:
+    rows = [judged("a", 0, [1], subject_types=["schema:City", "schemas:Town"])]
+    assert whole_graph(batches(rows, 1), options=FigureOptions("schema")).relation_types[0].head == "schema:City"
+    with pytest.raises(ArgumentError, match="no id of a type begins with it and a colon"):
+        whole_graph(batches(rows, 1), options=FigureOptions("dbo"))
 
 
 def test_what_was_not_judged_is_told_by_reason() -> None:

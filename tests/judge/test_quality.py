@@ -14,7 +14,11 @@ def test_by_hand():
     told = np.array([0, 0, 1, 1, 0, 0])
     probabilities = np.full((6, 3), 0.1)
     probabilities[np.arange(6), told] = 0.8
-    quality = quality_of(given, probabilities)
+    # Right: 4 statements, 2 of them found and nothing else; wrong: 1, found with 3 others; unknown: 1, not found.
+    quality = quality_of(given, probabilities, np.array([True, True, True, True, False, False]))
+    assert quality.weighted_precision == pytest.approx((4 * 1 + 1 * 0.25 + 1 * 0) / 6)
+    assert quality.weighted_recall == pytest.approx((4 * 0.5 + 1 * 1 + 1 * 0) / 6)
+    assert quality.weighted_f1 == pytest.approx((4 * 2 / 3 + 1 * 0.4 + 1 * 0) / 6)
     assert quality.confusion == ((2, 1, 0), (1, 1, 0), (1, 0, 0))
     assert quality.accuracy.value == 0.5
     true, false, unknown = quality.answers

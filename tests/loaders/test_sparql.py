@@ -198,7 +198,8 @@ class Plain:
     def __init__(self, world: list[Json], folder: Path, wanted: TopicChoice) -> None:
         path = folder / "world.json"
         path.write_text(dump(*world), encoding="utf-8")
-        source = open_dump(path, selection=DumpSelection(languages=wanted.languages, truthy=wanted.truthy))
+        selected = DumpSelection(languages=wanted.languages, truthy=wanted.truthy, years=wanted.years)
+        source = open_dump(path, selection=selected)
         self.entities = {p.record.id: p.record for p in source.entities() if isinstance(p.record, Entity)}
         facts = [placed.record for placed in source.facts()]
         self.facts = sorted((fact for fact in facts if isinstance(fact, Fact)), key=lambda fact: fact.id)
@@ -223,6 +224,9 @@ class Plain:
         for center in self.wanted.centers:
             for number in range(self.wanted.plan.walks):
                 found.update(self.one_walk(center, number))
+        for fact in self.facts:
+            if (fact.relation, fact.object) in self.wanted.where and self.admits(fact.subject):
+                found |= {fact.subject, fact.object}
         return found
 
     def one_walk(self, center: str, number: int) -> list[str]:
@@ -295,6 +299,9 @@ CASES = {
     "all objects": replace(choice(GERMANY, steps=2, walks=10), all_objects=True),
     "ranks": replace(choice(ODD, walks=40), truthy=True),
     "languages": replace(choice(GERMANY, walks=60), languages=("de", "fr")),
+    "years": replace(choice(ODD, walks=40), years=True),
+    "by statements": replace(choice(), where=(("P47", GERMANY), ("P36", "Q90"))),
+    "statements and walks": replace(choice(KENYA, walks=5), where=(("P47", FRANCE),), truthy=True, years=True),
     "by pages": choice(FRANCE, filters=EntityFilters(min_sitelinks=25)),
     "by alias": choice(FRANCE, GERMANY, filters=EntityFilters(with_alias=True)),
     "by type": choice(FRANCE, GERMANY, filters=EntityFilters(without_types=(*OWN_PAGES, "Q6256"))),
@@ -315,6 +322,22 @@ def test_what_is_gathered_is_what_plain_walks_reach(
         assert len(entities) > 10
         assert facts
     assert topic.done == topic.total
+
+
+def test_items_with_a_statement_are_limited_and_named(
+    world: list[Json], through: Proxy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = replace(choice(limit=4), where=(("P47", GERMANY),))
+    topic = open_topic(wanted, client(through))
+    names = [one.id for one in topic.gathered.entities]
+    # The item of the statement, then the lowest numbers.
+    assert names[:4] == [GERMANY, "Q31", "Q32", "Q35"]
+    assert GERMANY in ends(topic) <= set(names[:4])
+    left = len(Plain(world, tmp_path, wanted).reached()) - 4
+    assert f"{left} items with P47=Q183 are left out by the limit of 4." in capsys.readouterr().err
+    assert topic.name == "P47=Q183"
+    with pytest.raises(KgprobeError, match=r"has no item with P47=Q90 that can be loaded\. Check the ids and filters"):
+        open_topic(replace(wanted, where=(("P47", "Q90"),)), client(through))
 
 
 def test_odd_ones_are_read_as_from_a_dump(world: list[Json], through: Proxy, tmp_path: Path) -> None:
@@ -633,7 +656,9 @@ def test_command_line(through: Proxy, tmp_path: Path, start_server: Callable[[st
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"centers": []}, "`centers` is empty; expected at least one, or a `topic`."),
+        ({"centers": []}, "`centers` is empty; expected at least one, a `topic`, or a statement: `where`."),
+        ({"where": ["P166"]}, "`where` names 'P166'; one like P166=Q38104 is expected."),
+        ({"dates": "years", "literals": False}, "`dates` is years, which has no effect without `literals`."),
         ({"active": ["131"]}, "`active` names '131'; one like P131 is expected."),
         ({"languages": ['en")']}, "`languages` names 'en\")'; one like en is expected."),
         ({"without_types": ["P1"]}, "`without_types` names 'P1'; one like Q4167410 is expected."),

@@ -287,6 +287,47 @@ def test_filters(tmp_path: Path) -> None:
     assert len(fingerprints) == 7
 
 
+def test_where_reads_the_items_with_a_statement(tmp_path: Path) -> None:
+    whole = dump(FRANCE_WITH_LITERALS, CAPITAL, PARIS, {**FRANCE, "id": "Q1", "claims": []})
+
+    def read(*where: tuple[str, str], **options: Any) -> set[str]:
+        source = opened(tmp_path, whole, where=where, **options)
+        subjects = {fact.subject for fact in records(source.facts())}
+        items = {one.id for one in records(source.entities()) if one.datatype is None}
+        assert subjects <= items
+        # Properties are read as without a selection.
+        assert [one.id for one in records(source.relations())] == ["P36"]
+        return items
+
+    assert read(("P36", "Q90")) == read(("P6", "Q1"), ("P35", "Q329")) == {"Q142"}
+    assert read(("P36", "Q9")) == read(("P6", "Q90")) == set()
+    # Deprecated, and not preferred.
+    assert read(("P35", "Q2105")) == read(("P35", "Q329"), truthy=True) == set()
+
+
+def test_years_replace_dates_once_each(tmp_path: Path) -> None:
+    world = deepcopy(FRANCE_WITH_LITERALS)
+    times = {"a": ("+0843-08-10", 11), "b": ("+0843-00-00", 9), "c": ("-0044-03-15", 11), "d": ("+0900-00-00", 9)}
+    world["claims"]["P571"] = [
+        statement("P571", time(f"{written}T00:00:00Z", precision), f"Q142${name}")
+        for name, (written, precision) in times.items()
+    ]
+    path = tmp_path / "dump.json"
+    path.write_text(dump(world), encoding="utf-8")
+    source = open_source("wikidata", dump=path, relations=["P571"], dates="years", where=["P36=Q90"])
+    facts = [(fact.id, fact.object) for fact in records(source.facts())]
+    assert facts == [("Q142$a", "0843"), ("Q142$c", "-0044"), ("Q142$d", "0900")]
+    literals = [one for one in records(source.entities()) if one.datatype is not None]
+    assert [(one.id, one.label, one.datatype) for one in literals] == [
+        ("0843", "843", "year"),
+        ("-0044", "44 BC", "year"),
+        ("0900", "900", "year"),
+    ]
+    stated = open_source("wikidata", dump=path, relations=["P571"])
+    assert source.fingerprint != stated.fingerprint
+    assert [fact.object for fact in records(stated.facts())] == ["0843-08-10", "0843", "-0044-03-15", "0900"]
+
+
 def test_options(tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
     path.write_text(dump(FRANCE, PARIS), encoding="utf-8")
@@ -300,7 +341,7 @@ def test_options(tmp_path: Path) -> None:
     assert found(ids=ids) == found(types=["Q515"]) == ["Q90"]
     for wrong, message in (
         ({"relations": ["capital"]}, "`relations` names 'capital'; one like P36 is expected."),
-        ({"relations": ["P31"]}, "`relations` names P31, which is read as an entity's types"),
+        ({"relations": ["P31"]}, "`relations` names P31, which is read as .* not as facts: set `types_as_facts`"),
         ({"types": ["P31"]}, "`types` names 'P31'; one like Q6256 is expected."),
         ({"languages": ["en "]}, "`languages` names 'en '; one like en is expected."),
         ({"languages": []}, "`languages` is empty; at least one like en is expected."),
@@ -520,5 +561,6 @@ def test_public_files_read_whole() -> None:
     }
     old = open_dump(SHARED / "sample-dump-20150815.json.gz")
     relations, entities, facts = everything(old)
-    assert [len(relations), len(entities), len(facts)] == [46, 55, 0]
+    # Without P31, whose statements are types.
+    assert [len(relations), len(entities), len(facts)] == [45, 55, 0]
     assert next(found for found in entities if found.id == "Q23").types == ("Q5",)

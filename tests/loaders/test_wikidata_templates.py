@@ -76,13 +76,19 @@ def test_shipped_templates_have_all_kinds_and_no_flaws() -> None:
     for relation in shipped_relations().values():
         assert relation.label, relation.id
         assert relation.description, relation.id
-        assert len(relation.clozes) == 3, relation.id
-        assert len(relation.past_clozes) in (0, 3), relation.id
+        assert len(set(relation.clozes)) in (3, 5), relation.id
+        assert len(set(relation.past_clozes)) in (0, len(relation.clozes)), relation.id
         assert relation.statements, relation.id
         assert relation.yes_no_questions, relation.id
         assert relation.wh_questions, relation.id
         assert relation.active is not False, relation.id
-    assert shipped_relations().keys().isdisjoint(wikidata_model.TYPE_RELATIONS)
+
+
+def test_relations_of_human_scores_have_five_sentences(shared_data: Path) -> None:
+    scores = json.loads((shared_data / "distractors" / "human_scores_gpt2xl.json").read_text(encoding="utf-8"))
+    relations = {score["relation"] for score in scores}
+    assert len(relations) == 46
+    assert {len(shipped_relations()[relation].clozes) for relation in relations} == {5}
 
 
 def test_shipped_relations_that_end_have_all_kinds_in_the_past() -> None:
@@ -134,6 +140,21 @@ def test_dump_relations_get_shipped_templates(tmp_path: Path, indent: int | None
     assert relations["P571"] == replace(shipped_relations()["P571"], aliases=())
     assert relations["P36"].clozes == shipped_relations()["P36"].clozes
     assert (relations["P36"].label, relations["P36"].description) == ("main city", "its seat")
+
+
+@pytest.mark.parametrize("relations", [(), ("P31",), ("P36",)])
+def test_types_are_asked_as_facts_if_wanted(tmp_path: Path, graph: Graph, relations: tuple[str, ...]) -> None:
+    path = written(tmp_path, GERMANY, entity("Q6256", labels=terms(en="country")), BERLIN)
+    source = open_source("wikidata", dump=path, types_as_facts="P36" not in relations, relations=relations)
+    load(graph, source)
+    rows = askable_relations(graph, ["clozes"])
+    has_types = relations != ("P36",)
+    assert ("P31" in rows) == has_types
+    facts = graph.query("MATCH (s:Entity)-[f:FACT {relation: 'P31'}]->(o:Entity) RETURN s.id AS s, o.id AS o")
+    assert [(row["s"], row["o"]) for row in facts] == ([("Q183", "Q6256")] if has_types else [])
+    if has_types:
+        assert rows["P31"]["clozes"][0] == "[X] is a/an [Y]"
+    assert [tuple(record.types) for _, record, *_ in source.entities()][:1] == [("Q6256",)]
 
 
 def test_dump_relations_are_those_of_the_selection(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from kgprobe.base.options import Option, options_of
 from kgprobe.datasets import DatasetOptions
 from kgprobe.judge import JudgedGraphOptions, JudgeOptions
 from kgprobe.loaders.sparql import SparqlOptions
+from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.papers.baselines.options import MeasuresOptions
 from kgprobe.papers.presets import PRESETS, papers_with, preset_of
 from kgprobe.papers.studies.options import (
+    CalibrationOptions,
     ExampleCountsOptions,
     NoisyExamplesOptions,
     PromptingOptions,
@@ -34,7 +36,7 @@ CLASSES: dict[str, tuple[type, ...]] = {
     "study distractor-count": (DistractorOptions, DrawOptions),
     "study sentences": (DistractorOptions, DrawOptions),
     "study scaling": (DistractorOptions, DrawOptions),
-    "study calibration": (MeasuresOptions,),
+    "study calibration": (CalibrationOptions, MeasuresOptions),
     "study robustness": (RobustnessOptions, MeasuresOptions),
     "study sampling": (ReplayOptions,),
     "study examples": (ExampleCountsOptions,),
@@ -58,7 +60,7 @@ def options_for(command: str) -> dict[str, Option]:
     if classes is None:
         first, *_, probe = command.split()
         classes = (PROBES.get(probe).options, *((RoundsOptions,) if first == "rounds" else ()))
-    return {option.name: option for kind in (*classes, Asking) for option in options_of(kind)}
+    return {option.name: option for kind in (*classes, Asking, LocalOptions) for option in options_of(kind)}
 
 
 @pytest.mark.parametrize(("paper", "command"), [(paper, command) for paper in PRESETS for command in PRESETS[paper]])

@@ -29,7 +29,7 @@ MODEL: Any = SimpleNamespace(name="model", local=None, refresh=lambda: None)
 MODELS: Any = SimpleNamespace(
     open_asked=lambda model: model, open=lambda model: model, check_batch_api=lambda model: None
 )
-GRAPH: Any = None
+GRAPH: Any = object()
 
 
 class MadeError(Exception):
@@ -156,7 +156,9 @@ def test_study_asks_with_the_defaults_of_its_probe(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(measurement, "measure_facts", measure)
     monkeypatch.setattr(studies, "_written_relations", lambda *_: [])
-    monkeypatch.setattr(studies, "askable_relations", lambda *_: {})
+    monkeypatch.setattr(studies, "askable_relations", lambda *_, **__: {"P1": {"clozes": ["[X] [Y]"]}})
+    monkeypatch.setattr(studies, "relation_names", lambda *_: {})
+    monkeypatch.setattr(studies, "relation_ids", lambda *_: [])
     monkeypatch.setattr(studies, "same_facts", lambda _, __, ___, seed, ____: ({"seed": seed}, []))
     ask, varied = STUDIES[study]
     with pytest.raises(MadeError) as made:

@@ -121,6 +121,7 @@ PROPERTIES = {
     "max_degree": 1000,
     "learner": "propagation",
     "stop_at_width": 0.0,
+    "stop_at_change": 0.0,
     "aim": "failures",
     "relations": ["r0", "r1"],
     "graph": "{}",

@@ -98,6 +98,23 @@ def stored(folder: Path, name: str, right: int, **config: object) -> None:
     store_measurement(folder / name, answers, relations=RELATIONS, relations_asked=relations, **config)
 
 
+def test_family_has_its_smallest_and_largest_model(tmp_path: Path) -> None:
+    for name, right, parameters in (("large", 21, 3000), ("small", 11, 70), ("middle", 5, 400), ("tuned", 9, 70)):
+        described = {**CONFIGURED["described"], "scorer": {"parameters": parameters}}
+        family = "opt" if name == "tuned" else "pythia"
+        stored(tmp_path, name, right, model=f"hf:x/{family}-{parameters}m", described=described)
+    compared = kgprobe.compare([kgprobe.open(tmp_path / name) for name in ("large", "small", "middle", "tuned")])
+    (own,) = compared.over_relations.sizes
+    assert (own.family, own.smallest, own.largest) == ("pythia", "small", "large")
+    by_relation = pd.Series(range(len(FACTS))).groupby([RELATIONS[fact] for fact in FACTS])
+    rates = {right: by_relation.agg(lambda places, right=right: (places < right).mean()) for right in (11, 21)}
+    assert own.smallest_accuracy == pytest.approx(rates[11].mean())
+    assert own.largest_accuracy == pytest.approx(rates[21].mean())
+    # The largest knows all that the smallest knows.
+    assert own.subsumption == 1
+    assert compared.to_dict()["over_relations"]["sizes"][0]["smallest"] == "small"
+
+
 def test_compare_averages_sentences_and_takes_families(tmp_path: Path) -> None:
     stored(tmp_path, "small", 11, model="hf:x/pythia-70m")
     stored(tmp_path, "large", 21, model="hf:x/pythia-1b")

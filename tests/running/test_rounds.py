@@ -3,6 +3,8 @@
 import json
 import re
 import stat
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +197,31 @@ def test_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     if learner == "propagation":
         keys = askable_facts(graph, ["r0", "r1"], AS_OF)
         assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
+
+
+def test_run_ends_when_its_rates_have_converged(graph: Graph) -> None:
+    load_graph(graph, facts=40)
+    chosen = {"stop_at_change": 0.03, "sampling": "uniform", "learner": "independent"}
+    probe, plan = HashProbe(graph), plan_for("run", rounds=100, facts_per_round=10, **chosen)
+    begin_run(graph, probe, plan, "hash")
+    rounds: list[list[Outcome]] = []
+    # Interrupted in between: what is stored counts, too.
+    first = replace(plan, options=replace(plan.options, rounds=3))
+    for each in (first, plan):
+        report = run_rounds(graph, probe, each, on_batch=lambda round_: rounds.append(list(round_.outcomes)))
+    assert (report.stopped, report.rounds) == (Stop.CONVERGED, len(rounds))
+    rates = []
+    for number in range(1, len(rounds) + 1):
+        verdicts: dict[str, list[bool]] = {}
+        for outcome in chain.from_iterable(rounds[:number]):
+            if outcome.verdict.counts:
+                verdicts.setdefault(outcome.fact.fact, []).append(outcome.verdict is Verdict.RIGHT)
+        won = [2 * sum(own) > len(own) for own in verdicts.values()]
+        rates.append((np.mean(won), np.mean([not any(own) for own in verdicts.values()])))
+    spans = [np.ptp(rates[at - 6 : at], axis=0).max() for at in range(6, len(rates) + 1)]
+    assert spans[-1] <= 0.03
+    assert all(span > 0.03 for span in spans[:-1])
+    assert run_rounds(graph, probe, plan).rounds == report.rounds
 
 
 @pytest.mark.parametrize("learner", ["hierarchical", "independent"])

@@ -95,6 +95,11 @@ def test_object_distance_is_its_nearest_term_ties_by_end(graph: Graph) -> None:
     [found] = strategy.retrieve(ruled(graph, [FactKey("s", "asked")], FormerObjects(20100101)), 9, [0])
     assert [rival.id for rival in found] == ["b", "e", "d", "c", "a"]
     assert [rival.reason.split("; ")[1] for rival in found][:2] == ["held until 2008", "held until 2004"]
+    by_date = TemporalDistractors(graph, 20100101, "bm25", "reference-date")
+    assert by_date.describe()["former_order"] == "reference-date"
+    [found] = by_date.retrieve(ruled(graph, [FactKey("s", "asked")], FormerObjects(20100101)), 9, [0])
+    # By the middle of the last interval with a known start; without one last.
+    assert [rival.id for rival in found] == ["b", "d", "c", "a", "e"]
     # Of what is right later, nothing is wrong: not even `b`, which held before and holds again.
     then = ruled(graph, [FactKey("s", "asked")], FormerObjects(19950101))
     [earlier] = TemporalDistractors(graph, 19950101).retrieve(then, 9, [0])

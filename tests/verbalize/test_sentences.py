@@ -24,6 +24,17 @@ def test_names_get_their_article() -> None:
     assert object_continuations("[X] is paid in [Y]", ["euro", "€"]) == ["the euro", "€"]
 
 
+def test_cloze_without_articles_has_names_as_they_are() -> None:
+    names = ["Netherlands", "The Hague", " euro "]
+    for template, prompt in (
+        ("[X] lives in [Y]", "Ann lives in"),
+        ("[X] is a/an [Y]", "Ann is a"),
+        ("[X] is the [Y]", "Ann is the"),
+    ):
+        cloze = Cloze(template, "Ann", articles=False)
+        assert (cloze.prompt, cloze.continuations(names)) == (prompt, ["Netherlands", "The Hague", "euro"])
+
+
 def test_template_with_an_article_takes_the_bare_name() -> None:
     assert object_continuations("Its currency, in [X], is the [Y]", ["euro", "the single currency", "euro"]) == [
         "euro",

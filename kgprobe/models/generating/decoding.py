@@ -101,6 +101,7 @@ def beam_search(
     beams: int,
     *,
     new_tokens: int = 16,
+    uncut: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[list[Continuation] | Unanswered]:
     """Return the continuations of each prompt that a beam search ends with, the most probable first.
@@ -114,6 +115,7 @@ def beam_search(
     Args:
         beams: number of beams, and of returned continuations; 1 is greedy search.
         new_tokens: maximum tokens of a continuation, EOS included.
+        uncut: True if line breaks and sentences do not end a continuation.
 
     Returns:
         for each prompt ``beams`` continuations, of different tokens, but possibly of equal text; or why the model
@@ -131,7 +133,8 @@ def beam_search(
             results.append([])
             contexts[number] = context
     end = scorer.tokenizer.eos_token_id
-    ends = Ends(scorer, [] if end is None else [end], _SUSPICIOUS.search, lambda text: end_of_answer(text) is not None)
+    may_end: Callable[[str], object] = (lambda _: False) if uncut else _SUSPICIOUS.search
+    ends = Ends(scorer, [] if end is None else [end], may_end, lambda text: end_of_answer(text) is not None)
 
     def search(batch: Sequence[int]) -> list[list[tuple[int, ...]]]:
         return _search(scorer, ends, [contexts[number] for number in batch], beams, new_tokens)

@@ -252,6 +252,11 @@ def _choose_tokens(probabilities: torch.Tensor, numbers: torch.Tensor) -> torch.
         until = values.cumsum(-1)
         # Rounding must not select a token beyond the last that counts.
         places = torch.minimum((until <= numbers[rest, None] * until[:, -1:]).sum(-1), (values > 0).sum(-1) - 1)
+        if (places < 0).any():
+            raise KgprobeError(
+                "The model's probabilities are not numbers: its weights are broken, or too large for their precision."
+                " Use another `dtype`: float32, or bfloat16."
+            )
         chosen[rest[suffices]] = order.gather(-1, places[:, None])[suffices, 0]
         rest = rest[~suffices]
         if not len(rest):

@@ -64,7 +64,9 @@ def llm_grader(grader: Grader, items: Sequence[BaselineItem], continued: Continu
         if not item.stripped:
             results[number] = NAMELESS
         elif number not in results:
-            prompts[number] = [grading_prompt(item.cloze.prompt, item.stripped, line) for line in filter(None, lines)]
+            prompts[number] = [
+                grading_prompt(item.cloze.prompt, item.stripped, line) for line in filter(None, map(str.strip, lines))
+            ]
     distinct = list(dict.fromkeys(chain.from_iterable(prompts.values())))
     verdicts = dict(zip(distinct, grader(distinct) if distinct else [], strict=True))
     for number, item_prompts in prompts.items():

@@ -2,7 +2,8 @@
 
 The caller takes the mean over a fact's sentences. Continuations B(c) are the input of ROUGE-L, BERTScore and the
 grader; docs/methods/baselines.md. They come from beam search and are cut at the end of their first line or sentence,
-since later text is about something else. They have at most 16 tokens by default; most names are shorter.
+since later text is about something else. They have at most 16 tokens by default; most names are shorter. Uncut ones, as
+in the code of the distractor paper, have their own length.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.models.generating.decoding import beam_search
+from kgprobe.models.generating.decoding import Continuation, beam_search
 from kgprobe.models.generating.generator import Unanswered
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.papers.baselines.register import BySentence, Tools
@@ -20,6 +21,8 @@ from kgprobe.verbalize.sentences import Cloze
 
 Floats = NDArray[np.float64]
 
+# Tokens of an uncut continuation beyond those of the longest name.
+MORE_TOKENS = 5
 NAMELESS = "all names of its object are white space"
 
 
@@ -87,10 +90,12 @@ class Continued:
         lines: the distinct continuations of each sentence, the most probable first; one may be empty. A sentence with
             a reason has none.
         reasons: why a sentence has no continuation, by its position.
+        uncut: True for whole continuations, with their white space.
     """
 
     lines: Sequence[Sequence[str]]
     reasons: Mapping[int, str] = field(default_factory=dict)
+    uncut: bool = False
 
 
 def baseline_items(facts: Sequence[ClozeItem]) -> list[BaselineItem]:
@@ -112,25 +117,43 @@ def reason_for_none(continuations: Sequence[str], reasons: Mapping[int, str]) ->
     return next(iter(reasons.values()), None) if continuations else NAMELESS
 
 
-def continue_sentences(scorer: Scorer, items: Sequence[BaselineItem], beams: int, *, new_tokens: int = 16) -> Continued:
+def continue_sentences(
+    scorer: Scorer, items: Sequence[BaselineItem], beams: int, *, new_tokens: int = 16, uncut: bool = False
+) -> Continued:
     """Continue each sentence by beam search; repeated sentences are searched once.
 
     Cost: see :func:`~kgprobe.models.generating.decoding.beam_search`. Searches with different numbers of beams share
     nothing: the first continuations of a wide search are not those of a narrow one.
+
+    Args:
+        new_tokens: most tokens of a continuation.
+        uncut: True for continuations to the end token, ``MORE_TOKENS`` longer than the longest name of the object.
     """
-    prompts = list(dict.fromkeys(item.cloze.prompt for item in items))
-    searches = beam_search(scorer, prompts, beams, new_tokens=new_tokens)
-    by_prompt = dict(zip(prompts, searches, strict=True))
+    sizes = [_longest(scorer, item.stripped) + MORE_TOKENS if uncut else new_tokens for item in items]
+    prompts: dict[int, dict[str, None]] = {}
+    for item, size in zip(items, sizes, strict=True):
+        prompts.setdefault(size, {})[item.cloze.prompt] = None
+    by_prompt: dict[tuple[int, str], list[Continuation] | Unanswered] = {}
+    for size, texts in prompts.items():
+        searches = beam_search(scorer, list(texts), beams, new_tokens=size, uncut=uncut)
+        by_prompt |= {(size, text): search for text, search in zip(texts, searches, strict=True)}
     lines: list[list[str]] = []
     reasons: dict[int, str] = {}
-    for number, item in enumerate(items):
-        continuations = by_prompt[item.cloze.prompt]
+    for number, (item, size) in enumerate(zip(items, sizes, strict=True)):
+        continuations = by_prompt[size, item.cloze.prompt]
         if isinstance(continuations, Unanswered):
             reasons[number] = continuations.reason
             lines.append([])
         else:
-            lines.append(list(dict.fromkeys(continuation.answer for continuation in continuations)))
-    return Continued(lines, reasons)
+            texts_of = [each.text if uncut else each.answer for each in continuations]
+            lines.append(list(dict.fromkeys(texts_of)))
+    return Continued(lines, reasons, uncut)
+
+
+def _longest(scorer: Scorer, names: Sequence[str]) -> int:
+    """Return the number of tokens of the longest name."""
+    ids = scorer.tokenizer(list(names), add_special_tokens=False).input_ids if names else []
+    return max(map(len, ids), default=0)
 
 
 def over_beams(
@@ -147,7 +170,8 @@ def over_beams(
     columns = []
     reasons: dict[int, str] = {}
     for beams in widths:
-        values = measure(items, continue_sentences(tools.scorer, items, beams))
+        continued = continue_sentences(tools.scorer, items, beams, uncut=tools.continuation == "as-published")
+        values = measure(items, continued)
         columns.append(values.values)
         reasons |= values.reasons
     return BySentence([{"beams": beams} for beams in widths], np.stack(columns, axis=1), reasons)

@@ -122,7 +122,7 @@ def karr(scorer: Scorer, items: Sequence[BaselineItem], contrasts: Sequence[Cont
             firsts[number] = len(sentences)
             clozes = [item.cloze]
             clozes += [replace(item.cloze, subject=other) for other in contrast.subjects]
-            clozes += [Cloze(other, item.cloze.subject) for other in contrast.templates]
+            clozes += [Cloze(other, item.cloze.subject, item.cloze.articles) for other in contrast.templates]
             sentences += [BaselineItem(cloze, item.names) for cloze in clozes]
     logs = log_probability(scorer, sentences)
     for number, own in firsts.items():
@@ -240,7 +240,7 @@ def _authors_ratio(case: AuthorsCase, scores: _Scores) -> float | str:
     relations = []
     for template in case.contrasts.templates:
         # The sum over names of P(subject) · Σ P(rest of the sentence | subject).
-        terms = ((_Part(name), _sentences(template, name, case.object)) for name in case.subject)
+        terms = ((_Part(name), _sentences(case, template, name)) for name in case.subject)
         relations.append(_sum_products(terms, scores))
     if own is None:
         return UNTAKEN
@@ -277,7 +277,7 @@ def _parts(case: AuthorsCase) -> Iterator[_Part]:
     for name in case.subject:
         yield _Part(name)
         for template in case.contrasts.templates:
-            yield from _sentences(template, name, case.object)
+            yield from _sentences(case, template, name)
 
 
 def _prompts(cloze: Cloze, subject: Sequence[str], names: Sequence[str]) -> Iterator[tuple[_Part, list[_Part]]]:
@@ -288,10 +288,10 @@ def _prompts(cloze: Cloze, subject: Sequence[str], names: Sequence[str]) -> Iter
         yield _Part(prompt), [_Part(f"{prompt} {text}", text) for text in filled.continuations(names)]
 
 
-def _sentences(template: str, subject: str, names: Sequence[str]) -> list[_Part]:
-    """Return the template's sentences about a subject, scored without the subject."""
-    filled = Cloze(template, subject)
-    texts = [f"{filled.prompt} {text}" for text in filled.continuations(names)]
+def _sentences(case: AuthorsCase, template: str, subject: str) -> list[_Part]:
+    """Return the template's sentences about a subject and the object, scored without the subject."""
+    filled = Cloze(template, subject, all(cloze.articles for cloze in case.clozes))
+    texts = [f"{filled.prompt} {text}" for text in filled.continuations(case.object)]
     return [_Part(text, text.replace(subject, "", 1).strip()) for text in texts]
 
 

@@ -5,7 +5,7 @@ its sentences.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from kgprobe.models.encoder import load_encoder
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import is_api
 from kgprobe.papers.baselines.grader import api_grader, local_grader
-from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.baselines.options import MEANINGS, MeasuresOptions
 from kgprobe.papers.baselines.register import BASELINES, DISTRACTORS, Tools, lacking
 from kgprobe.probes.clozes import ClozeItem
 from kgprobe.probes.distractors import DistractorOptions
@@ -71,6 +71,8 @@ class Measures:
         Raises:
             KgprobeError: a callback stopped it.
         """
+        if not self.config["articles"]:
+            items = [replace(item, clozes=[replace(cloze, articles=False) for cloze in item.clozes]) for item in items]
         scores = {}
         for name in self.names:
             compute = _distractors(name, self.tools) if name.startswith(DISTRACTORS) else _baseline(name, self.tools)
@@ -116,7 +118,21 @@ def open_measures(
     beams = tuple(sorted(set(options.beams)))
     grader_beams = tuple(sorted(set(options.grader_beams))) or beams
     counts = (*(n for n in COUNTS if n < most), most)
-    tools = Tools(graph, probed.local_scorer(), as_of, seed, beams, counts, options.karr, encoder, grader, grader_beams)
+    tools = Tools(
+        graph,
+        probed.local_scorer(),
+        as_of,
+        seed,
+        beams,
+        counts,
+        options.karr,
+        encoder,
+        grader,
+        grader_beams,
+        options.continuation,
+        options.several_tokens,
+        options.former_order,
+    )
     names = _names(options, tools)
     config = {
         "graph": graph_state(graph),
@@ -126,7 +142,7 @@ def open_measures(
         "beams": beams,
         "grader_beams": grader_beams,
         "counts": counts,
-        "karr": options.karr,
+        **{name: getattr(options, name) for name in MEANINGS},
         "encoder": options.encoder,
         "grader": options.grader,
         "measures": names,
@@ -173,9 +189,8 @@ def _baseline(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores
 def _distractors(name: str, tools: Tools) -> Callable[[Sequence[ClozeItem]], Scores]:
     """Return the measure Min@n and Avg@n with the distractors of a strategy, which the name has, at the tools' n."""
     most = max(tools.counts)
-    comparison = DistractorComparison(
-        tools.graph, tools.scorer, DistractorOptions(most, strategy=name.removeprefix(DISTRACTORS)), tools.as_of
-    )
+    options: Any = {"strategy": name.removeprefix(DISTRACTORS), "former_order": tools.former_order}
+    comparison = DistractorComparison(tools.graph, tools.scorer, DistractorOptions(most, **options), tools.as_of)
     grid = [{"aggregation": aggregation, "n": n} for aggregation in ("min", "avg") for n in tools.counts]
     columns = [n - 1 for n in tools.counts]
 

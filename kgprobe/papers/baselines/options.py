@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from kgprobe.base.options import option
-from kgprobe.papers.baselines.register import KARR_FORMS, measure_names
-from kgprobe.probes.distractors import DistractorOptions
-from kgprobe.probes.search.strategies import STRATEGIES
+from kgprobe.papers.baselines.register import CONTINUATIONS, KARR_FORMS, SEVERAL_TOKENS, measure_names
+from kgprobe.probes.distractors import DistractorOptions, articles_option
+from kgprobe.probes.search.strategies import STRATEGIES, former_order_option
+
+# Options that define a measure, besides its numbers of beams and distractors.
+MEANINGS = ("continuation", "several_tokens", "articles", "former_order", "karr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,19 @@ class MeasuresOptions:
         shown_default="no grader",
         common=True,
     )
+    continuation: str = option(
+        CONTINUATIONS[0],
+        "Continuations for ROUGE-L, BERTScore and the grader: to the end of their line or sentence, at most 16 tokens;"
+        " or as in the distractor paper's code: uncut, 5 tokens longer than the longest name; ROUGE-L of characters.",
+        choices=CONTINUATIONS,
+    )
+    several_tokens: str = option(
+        SEVERAL_TOKENS[0],
+        "Precision@n of an object without a name of one token: no value, or 0.",
+        choices=SEVERAL_TOKENS,
+    )
+    articles: bool = articles_option()
+    former_order: str = former_order_option()
     karr: str = option(
         KARR_FORMS[0],
         "Form of KaRR: of each sentence alone, or as in its authors' code, over the sentences and aliases of a fact.",

@@ -1,7 +1,8 @@
 """Precision@n: 1 if a name of the object is among the n most probable next tokens.
 
 Table 2 of the distractor paper, after Petroni et al. 2019; docs/methods/baselines.md. Defined only for objects with a
-name of one token. One pass gives the rank, and with it precision@n for every n.
+name of one token; ``several_tokens`` can give the others 0, as in the paper. One pass gives the rank, and with it
+precision@n for every n.
 """
 
 from collections.abc import Sequence
@@ -58,8 +59,13 @@ def precision_at_n(ranks: Floats, n: int) -> Floats:
 
 def _measure(tools: Tools, facts: Sequence[ClozeItem]) -> BySentence:
     ranks = best_rank(tools.scorer, baseline_items(facts))
-    columns = [precision_at_n(ranks.values, n) for n in tools.counts]
-    return BySentence([{"n": n} for n in tools.counts], np.stack(columns, axis=1), ranks.reasons)
+    values, reasons = ranks.values, ranks.reasons
+    if tools.several_tokens == "zero":
+        values = values.copy()
+        values[[number for number, reason in reasons.items() if reason == NOT_SINGLE]] = np.inf
+        reasons = {number: reason for number, reason in reasons.items() if reason != NOT_SINGLE}
+    columns = [precision_at_n(values, n) for n in tools.counts]
+    return BySentence([{"n": n} for n in tools.counts], np.stack(columns, axis=1), reasons)
 
 
 BASELINE = BaselineKind("precision@n", "1 if a name of the object is among the n most probable next tokens", _measure)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 # Forms of KaRR: each sentence alone, or as in its authors' code.
 KARR_FORMS = ("sentences", "authors")
+# Continuations of sentences: of one line or sentence, or uncut, as in the code of the distractor paper.
+CONTINUATIONS = ("line", "as-published")
+# Precision@n of an object without a name of one token.
+SEVERAL_TOKENS = ("no-value", "zero")
 
 # Takes prompts that end before the verdict, "correct" or "incorrect", and returns for each True if the verdict is
 # "correct"; None where the grader gives no verdict.
@@ -44,6 +48,8 @@ class Tools:
         encoder: encoder of texts, if any.
         grader: grader of continuations, if any.
         grader_beams: numbers of beams of the grader, ascending.
+        continuation, several_tokens: of ``CONTINUATIONS`` and ``SEVERAL_TOKENS``.
+        former_order: order of former objects among distractors.
     """
 
     graph: "Graph"
@@ -56,6 +62,9 @@ class Tools:
     encoder: "Encoder | None" = None
     grader: Grader | None = None
     grader_beams: tuple[int, ...] = ()
+    continuation: str = CONTINUATIONS[0]
+    several_tokens: str = SEVERAL_TOKENS[0]
+    former_order: str = "fact"
 
 
 @dataclass(frozen=True, slots=True)

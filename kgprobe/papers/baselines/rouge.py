@@ -2,6 +2,7 @@
 
 Table 2 of the distractor paper, after Lin 2004; docs/methods/baselines.md. The F-measure of precision and recall of the
 longest common subsequence of words. Words are runs of letters and digits of any script, in lower case, not stemmed.
+With continuations as published, it is that of characters, as in the code of the distractor paper.
 """
 
 import re
@@ -30,10 +31,11 @@ def rouge_l(items: Sequence[BaselineItem], continued: Continued) -> Values:
     from rouge_score.rouge_scorer import RougeScorer
 
     # The package's own tokenizer knows only a to z and digits.
-    scorer = RougeScorer(["rougeL"], tokenizer=SimpleNamespace(tokenize=_words))
+    units = list if continued.uncut else _words
+    scorer = RougeScorer(["rougeL"], tokenizer=SimpleNamespace(tokenize=units))
     results: list[float | str] = []
     for number, (item, lines) in enumerate(zip(items, continued.lines, strict=True)):
-        names = list(filter(_words, item.forms))
+        names = list(filter(units, item.forms))
         if not names:
             results.append(WORDLESS if item.continuations else NAMELESS)
         elif number in continued.reasons:

@@ -20,7 +20,7 @@ from kgprobe.base.intervals import Mean
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.baselines.human_data import Scored
 from kgprobe.papers.baselines.measures import Scores
-from kgprobe.papers.baselines.options import MeasuresOptions
+from kgprobe.papers.baselines.options import MEANINGS, MeasuresOptions
 from kgprobe.papers.studies.options import LATEST
 from kgprobe.papers.studies.study import WHOLE, Study, category, counted_notes, json_number
 from kgprobe.results.rendering.plots import Category, CategoryPlot, Line, Plot
@@ -161,6 +161,7 @@ def calibration_study(
     scored: Scored,
     model: str,
     config: Mapping[str, Any],
+    notes: Sequence[str] = (),
     *,
     folds: int = 3,
     seed: int = 0,
@@ -205,6 +206,7 @@ def calibration_study(
         notes=[
             f"In each of {folds} folds, the best configuration on the other facts is tested on the fold's own facts.",
             *_judged_on(shared, measured, len(scored.scores)),
+            *notes,
             *untried,
             *dropped,
             *([repeated] if scored.repeated else []),
@@ -315,6 +317,10 @@ def _calibration_verdict(table: Sequence[RankedMeasure], folds: int) -> str:
 class _CalibratedSettings(msgspec.Struct):
     counts: list[int]
     karr: str
+    continuation: str
+    several_tokens: str
+    articles: bool
+    former_order: str
 
 
 class Calibrated(msgspec.Struct):
@@ -346,7 +352,8 @@ class Calibrated(msgspec.Struct):
             name = "grader_beams" if measure == "grader" else "beams"
             widths[name] |= {options["beams"] for options in rows if "beams" in options}
         own: dict[str, Any] = {name: tuple(sorted(beams)) for name, beams in widths.items() if beams}
-        own |= {"distractors": max(self.config.counts), "karr": self.config.karr}
+        own |= {"distractors": max(self.config.counts)}
+        own |= {name: getattr(self.config, name) for name in MEANINGS}
         for name in filter(given.__contains__, own):
             value, needed = getattr(chosen, name), own[name]
             if not (set(needed) <= set(value) if isinstance(needed, tuple) else needed == value):

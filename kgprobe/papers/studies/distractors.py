@@ -24,7 +24,7 @@ from kgprobe.probes.distractors.evidence import (
     Measured,
     common_facts,
     former_shares,
-    unlike_notes,
+    shortage_notes,
     values_of,
 )
 from kgprobe.probes.outcome import Outcome, answered
@@ -171,7 +171,7 @@ def _strategy_notes(strategy: str, measured: Measured, common: Sequence[str]) ->
         notes.append("none of these facts has a former object in the graph.")
     if measured.certified is not None:
         notes.append(f"{measured.certified:.1%} of the distractors are proved to be in their place.")
-    return [f"{strategy}: {note}" for note in notes + unlike_notes(measured)]
+    return [f"{strategy}: {note}" for note in notes + shortage_notes(measured)]
 
 
 def _unaskable(measured: Mapping[str, Measured]) -> list[str]:
@@ -271,7 +271,7 @@ def counts_study(measured: Measured, model: str, config: Mapping[str, Any], seed
         verdict=f"Enough distractors: {'; '.join(verdicts)} (τ ≥ {SETTLED}).",
         title=f"Min@n and Avg@n by the number of distractors · {model} · {len(measured.facts):,} facts",
         data=data,
-        notes=notes + unlike_notes(measured),
+        notes=notes + shortage_notes(measured),
         config=config,
     )
 

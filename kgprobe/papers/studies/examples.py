@@ -1,14 +1,16 @@
 """Studies of few-shot examples: accuracy by the number of examples, and by the prompt format.
 
-Sections 3 and 4.1 of the latent-knowledge paper (its figures 1 and 4); docs/methods/studies.md. Facts and choices are
-the same throughout. In the first study, number and selection of the examples differ. In the second, all formats are
-compared with the first, fact by fact: McNemar's test, and Tango's interval of the difference.
+Sections 3 and 4.1 of the latent-knowledge paper (its figures 1, 3, 4 and 12); docs/methods/studies.md. Facts and
+choices are the same throughout. In the first study, number and selection of the examples differ. In the second, all
+formats are compared with the first, fact by fact: McNemar's test, and Tango's interval of the difference.
 """
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, product
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar
 
@@ -18,12 +20,13 @@ from numpy.typing import NDArray
 
 from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.intervals import Mean, Share
+from kgprobe.base.intervals import Mean, Percent, Share
 from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.papers.studies.options import WAYS, PromptingOptions
 from kgprobe.papers.studies.paired import against_first, compare_with_first
 from kgprobe.papers.studies.study import Study, category, mean_line
 from kgprobe.probes.distractors.curves import mean_at, mean_curve
-from kgprobe.results.rendering.plots import CategoryPlot, Line, Plot
+from kgprobe.results.rendering.plots import Category, CategoryPlot, HeatMap, Line, Plot
 from kgprobe.results.result import Listing
 from kgprobe.stats.proportions import CONFIDENCE, share
 
@@ -182,22 +185,41 @@ def _notes(facts: int, common: int, by_draw: Floats) -> list[str]:
     return notes
 
 
-def prompt_formats(separators: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the options of the probe ``examples`` for each prompt format.
+_ORIGINS = {"hand": "hand-written ", "mined": "mined ", "generic": "generic "}
 
-    Args:
-        separators: separators between subject and object, in addition to a space.
+
+def prompt_formats(options: PromptingOptions) -> dict[str, Mapping[str, Any]]:
+    """Return the options of the probe ``examples`` for each prompt format, by its title; plain examples are the first.
+
+    A single cloze sentence has its number at the end of the title.
     """
+    ways = options.ways or WAYS
     formats: dict[str, Mapping[str, Any]] = {"examples": {}}
-    for separator in separators:
+    for separator in options.separators:
         if separator != " ":
             formats[f"examples, {separator!r}"] = {"separator": separator}
-    return formats | {
-        "examples, a line each": {"between": "\\n"},
-        "packed": {"packed": True},
-        "examples in sentences": {"prompt": "both", "between": ". "},
-        "sentences": {"prompt": "sentences"},
-    }
+    if "lines" in ways:
+        formats["examples, a line each"] = {"between": "\\n"}
+    if "packed" in ways:
+        formats["packed"] = {"packed": True, "separate_tokens": options.separate_tokens}
+    sentences: dict[str, Mapping[str, Any]] = {}
+    numbers = [None] if options.sentences is None else range(1, options.sentences + 1)
+    for kind, number in product(options.clozes, numbers):
+        origin = "" if number is None and list(options.clozes) == ["hand"] else _ORIGINS[kind]
+        title = f"{origin}sentences" if number is None else f"{origin}sentence {number}"
+        sentences[title] = {"templates": kind, "template": number}
+    if "in-sentences" in ways:
+        between = ". " if options.sentences is None else " "
+        for title, given in sentences.items():
+            formats[f"examples in {title}"] = {"prompt": "both", "between": between, **given}
+    if "sentences" in ways:
+        formats |= {title: {"prompt": "sentences", **given} for title, given in sentences.items()}
+    return formats
+
+
+def kinds_of_sentences(formats: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the sources of the cloze sentences of prompt formats."""
+    return list(dict.fromkeys(given["templates"] for given in formats.values() if "templates" in given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +241,41 @@ class AskingWay(ResultRow):
 
 
 @dataclass(frozen=True, slots=True)
+class MethodAccuracy(ResultRow):
+    """Accuracy of a method over relations: a way of asking, or all sentences of one source.
+
+    Attributes:
+        sentences: number of sentences; 1 without any.
+        mean: mean over relations of the relation's mean over sentences.
+        deviation: sample standard deviation of the accuracies of single sentences on single relations; None for one.
+    """
+
+    method: Annotated[str, Heading("method")]
+    sentences: Annotated[int, Heading("sentences")]
+    relations: Annotated[int, Heading("relations")]
+    mean: Annotated[float, Heading("mean accuracy", Percent)]
+    deviation: Annotated[float | None, Heading("deviation", Percent)]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationByMethod(ResultRow):
+    """Accuracy of a method on a relation.
+
+    Attributes:
+        facts: facts asked, in all sentences together.
+        mean: mean accuracy over sentences.
+        deviation: sample standard deviation over sentences; None for one.
+    """
+
+    relation: Annotated[str, Heading("relation")]
+    method: Annotated[str, Heading("method")]
+    sentences: Annotated[int, Heading("sentences")]
+    facts: Annotated[int, Heading("facts")]
+    mean: Annotated[float, Heading("mean accuracy", Percent)]
+    deviation: Annotated[float | None, Heading("deviation", Percent)]
+
+
+@dataclass(frozen=True, slots=True)
 class AskedInAWay(ResultRow):
     """A fact asked in a way, with the probability of the right choice."""
 
@@ -228,28 +285,51 @@ class AskedInAWay(ResultRow):
     confidence: float
 
 
+_METHODS = (
+    "Each relation has weight one, with all its own facts. Deviation: sample standard deviation over relations and"
+    " sentences."
+)
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class PromptingStudy(Study):
-    """Accuracy by way of asking."""
+    """Accuracy by way of asking, over all facts and by relation."""
 
     table: Annotated[Sequence[AskingWay], Listing("", detail=True)]
+    methods: Annotated[Sequence[MethodAccuracy], Listing("Methods over relations", _METHODS, detail=True)]
+    relations: Annotated[Sequence[RelationByMethod], Listing("Methods by relation", detail=True)]
     data: Annotated[Sequence[AskedInAWay], Listing(main=True)]
 
     name: ClassVar[str] = "prompting"
 
     @property
-    def plots(self) -> Sequence[CategoryPlot]:
-        """The accuracies."""
+    def plots(self) -> Sequence[CategoryPlot | HeatMap]:
+        """The accuracies by way, and of each method over relations and on each of them."""
         categories = [category(row.way, row.accuracy) for row in self.table]
         whiskers = f"accuracy; whiskers: {CONFIDENCE:.0%} interval"
-        return [CategoryPlot("Accuracy by way of asking", whiskers, categories, (0.0, 1.0))]
+        plot = CategoryPlot("Accuracy by way of asking", whiskers, categories, (0.0, 1.0))
+        spreads = []
+        for row in self.methods:
+            reach = row.deviation or 0.0
+            spreads.append(Category(row.method, row.mean, max(row.mean - reach, 0.0), min(row.mean + reach, 1.0)))
+        title = "mean accuracy over relations; whiskers: standard deviation"
+        methods = [row.method for row in self.methods]
+        cells: dict[str, dict[str, float]] = {}
+        for relation in self.relations:
+            cells.setdefault(relation.relation, {})[relation.method] = relation.mean
+        values = [list(map(row.get, methods)) for row in cells.values()]
+        over = CategoryPlot("Accuracy by method", title, spreads, (0.0, 1.0))
+        return [plot, over, HeatMap("Accuracy by relation and method", list(cells), methods, values, "accuracy")]
 
 
-def prompting_study(answers: Mapping[str, Answers], model: str, config: Mapping[str, Any]) -> PromptingStudy:
+def prompting_study(
+    answers: Mapping[str, Answers], names: Mapping[str, str], model: str, config: Mapping[str, Any]
+) -> PromptingStudy:
     """Compare ways of asking.
 
     Args:
         answers: by way; at least two ways.
+        names: unique name of each relation.
     """
     facts = {way: _by_fact(of_way) for way, of_way in answers.items()}
     common = sorted(set.intersection(*(set(of_way.index) for of_way in facts.values())))
@@ -266,14 +346,46 @@ def prompting_study(answers: Mapping[str, Answers], model: str, config: Mapping[
         probabilities = of_way["probability"].tolist()
         rows.append(AskingWay(way, len(common), shares[way], float(np.mean(probabilities)), *tests[way]))
         data += map(partial(AskedInAWay, way), common, right[way].tolist(), probabilities)
+    methods, by_relation = _by_method(facts, names)
     return PromptingStudy(
         verdict=against_first(shares, tests),
         title=f"Ways of asking · {model} · {len(common):,} facts",
         data=data,
         table=rows,
+        methods=methods,
+        relations=by_relation,
         notes=_prompting_notes(facts, asked),
         config=config,
     )
+
+
+def _by_method(
+    facts: Mapping[str, pd.DataFrame], names: Mapping[str, str]
+) -> tuple[list[MethodAccuracy], list[RelationByMethod]]:
+    """Return each method over relations, and on each relation; sentences that differ in their number are a method."""
+    shares: dict[str, dict[str, list[float]]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for way, of_way in facts.items():
+        method = re.sub(r" \d+$", "s", way)
+        for relation, right in of_way.groupby("relation")["right"]:
+            name = names[str(relation)]
+            shares.setdefault(method, {}).setdefault(name, []).append(float(right.mean()))
+            counts[method, name] += len(right)
+    methods, rows = [], []
+    for method, of_relation in shares.items():
+        most = max(map(len, of_relation.values()))
+        mean = float(np.mean(list(map(np.mean, of_relation.values()))))
+        every = list(chain.from_iterable(of_relation.values()))
+        methods.append(MethodAccuracy(method, most, len(of_relation), mean, _deviation(every)))
+        for relation, values in sorted(of_relation.items()):
+            own = float(np.mean(values)), _deviation(values)
+            rows.append(RelationByMethod(relation, method, len(values), counts[method, relation], *own))
+    return methods, sorted(rows, key=attrgetter("relation"))
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    """Return the sample standard deviation; None for a single value."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def _prompting_notes(facts: Mapping[str, pd.DataFrame], asked: Mapping[str, pd.DataFrame]) -> list[str]:

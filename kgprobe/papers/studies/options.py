@@ -10,6 +10,7 @@ from kgprobe.base.options import option
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.search.strategies import STRATEGIES
+from kgprobe.verbalize.templates.kinds import CLOZES
 
 if TYPE_CHECKING:
     from kgprobe.sampling.selection import Listed
@@ -20,10 +21,10 @@ class Measuring(TypedDict, total=False):
 
     Attributes:
         limit, facts, relations, balance, with_former, as_of: selection of facts, as in :func:`kgprobe.measure`.
-        distractors, sentences, templates, former, strategy, weighting, max_prefixes: options of the probe, see
-            :class:`~kgprobe.probes.distractors.DistractorOptions`; ``sentences``: None asks all of them.
+        distractors, sentences, templates, former, strategy, weighting, former_order, max_prefixes, articles: options
+            of the probe, see :class:`~kgprobe.probes.distractors.DistractorOptions`; None asks all ``sentences``.
         counts, repeats, choices: see :class:`ExampleCountsOptions`.
-        separators, examples: see :class:`PromptingOptions`.
+        separators, examples, dataset, ways, clozes, separate_tokens: see :class:`PromptingOptions`.
         probes: see :class:`TemplatesOptions`.
     """
 
@@ -39,12 +40,18 @@ class Measuring(TypedDict, total=False):
     former: str
     strategy: str
     weighting: str
+    former_order: str
     max_prefixes: int
+    articles: bool
     counts: Sequence[int]
     repeats: int
     choices: int
     separators: Sequence[str]
     examples: int
+    dataset: Path | None
+    ways: Sequence[str]
+    clozes: Sequence[str]
+    separate_tokens: bool
     probes: Sequence[str]
 
 
@@ -54,6 +61,20 @@ LATEST = "latest"
 # Defaults of the probes, which are those of the studies.
 _DISTRACTORS = DistractorOptions()
 _EXAMPLES = ExampleOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationOptions:
+    """Options of the study of calibration, besides those of its measures."""
+
+    sentences: int | None = option(
+        None,
+        "Number of the relation's cloze sentences per fact, drawn at random, or all.",
+        minimum=1,
+        none="all",
+        metavar="N|all",
+        common=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +142,43 @@ class ExampleCountsOptions:
     )
 
 
+# Ways of asking besides examples with a separator.
+WAYS = ("lines", "packed", "in-sentences", "sentences")
+
+
 @dataclass(frozen=True, slots=True)
 class PromptingOptions:
     """Options of the study of prompt formats."""
 
+    dataset: Path | None = option(
+        None,
+        "Ask the facts and choices of this data set, by folder or name, instead of the graph's.",
+        metavar="FOLDER",
+        common=True,
+    )
+    ways: tuple[str, ...] = option(
+        (),
+        "Way to compare with examples: a line each, packed, in cloze sentences, or cloze sentences alone; repeatable.",
+        choices=WAYS,
+        flag="way",
+        shown_default="all",
+        common=True,
+    )
+    clozes: tuple[str, ...] = option(
+        ("hand",),
+        "Source of the cloze sentences; with several, relations that lack one are left out; repeatable.",
+        choices=tuple(CLOZES),
+    )
+    sentences: int | None = option(
+        None,
+        "Compare the first N cloze sentences of each relation separately, and put a space between examples in them,"
+        " so that only the separator differs.",
+        minimum=1,
+        shown_default="one for each fact",
+    )
+    separate_tokens: bool = option(
+        False, "Tokenize subjects and choices of packed facts separately, with a comma between pairs, as in EIC-LKE."
+    )
     separators: tuple[str, ...] = option(
         (": ", " = "),
         "Additional separator between subject and object; repeatable.",

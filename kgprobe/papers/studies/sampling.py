@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -19,7 +20,7 @@ from kgprobe.answers.callbacks import Callbacks, count_work
 from kgprobe.base.intervals import Mean
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.papers.studies.options import ReplayOptions
-from kgprobe.papers.studies.study import Study, mean_line
+from kgprobe.papers.studies.study import Study, json_number, mean_line
 from kgprobe.results.rendering.plots import Plot
 from kgprobe.results.result import Listing
 from kgprobe.running.replays import (
@@ -44,6 +45,7 @@ class ReplayMean(ResultRow):
     round: int
     examined: Annotated[Mean, Heading("examined", _value)]
     mse: Annotated[Mean, Heading("MSE", _value)]
+    hardest_mse: Annotated[Mean | None, Heading("MSE, hardest", _value)]
     mse_all: Annotated[Mean, Heading("MSE, all facts", _value)]
     coverage: Annotated[Mean, Heading("covered", _value)]
     hardest_found: Annotated[Mean, Heading("hardest found", _value)]
@@ -71,9 +73,11 @@ class SamplingStudy(Study):
 
     @property
     def plots(self) -> Sequence[Plot]:
-        """The error over all facts, and the hardest facts found."""
+        """The paper's figures 3(a) and (b), the error over all facts, and the hardest facts found."""
         found = f"{self.hardest} hardest facts found"
         return [
+            self._plot("mse", "Examined facts: those with an answer of their own", "MSE of E[θ]"),
+            self._plot("hardest_mse", f"The {self.hardest} hardest facts: the examined ones", "MSE of E[θ]"),
             self._plot("mse_all", "The whole graph: all facts, asked or not", "MSE of E[θ]"),
             self._plot("hardest_found", found, "share that is among the highest E[θ]"),
         ]
@@ -81,7 +85,8 @@ class SamplingStudy(Study):
     def _plot(self, metric: str, title: str, y_title: str) -> Plot:
         lines = []
         for strategy, group in groupby(self.data, attrgetter("strategy")):
-            rows = list(group)
+            # A strategy may not have examined any of the hardest facts yet.
+            rows = [row for row in group if getattr(row, metric) is not None]
             lines.append(mean_line(strategy, [row.requests for row in rows], list(map(attrgetter(metric), rows))))
         return Plot(title, "requests", y_title, lines, log_x=True, y_range=None)
 
@@ -117,8 +122,9 @@ def sampling_study(truth: Truth, options: ReplayOptions, seed: int, callbacks: C
         shown_rounds=sorted(shown_rounds(facts, checkpoints[-1], batch)),
         notes=[
             *truth.notes,
-            "MSE: of E[θ] = α/(α + β) over the facts with an answer of their own, and over all facts; covered: share of"
-            f" all facts whose θ is in the central 90% of its belief; found: share of the {hardest} facts with the"
+            "MSE: of E[θ] = α/(α + β) over the facts with an answer of their own, over those of them that are among the"
+            f" {hardest} hardest, and over all facts; covered: share of all facts whose θ is in the central 90% of its"
+            f" belief; found: share of the {hardest} facts with the"
             f" highest θ (equals by position) among the {hardest} with the highest E[θ]. Bands: 95% t intervals over"
             " repetitions. In each, the n-th answer about a fact is the same for all strategies.",
         ],
@@ -131,10 +137,11 @@ def _means(replays: pd.DataFrame) -> list[ReplayMean]:
     means = []
     for _, group in replays.groupby(["strategy", "round"], sort=False):
         metrics = group.drop(columns=["strategy", "round", "requests"])
-        reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(group) - 1)) * metrics.sem()
-        values = {}
+        reach = stats.t.ppf((1 + CONFIDENCE) / 2, metrics.count() - 1) * metrics.sem()
+        values: dict[str, Any] = {}
         for name, mean in metrics.mean().items():
-            values[name] = Mean(float(mean), float(mean - reach[name]), float(mean + reach[name]))
+            low, high = json_number(mean - reach[name]), json_number(mean + reach[name])
+            values[name] = None if np.isnan(mean) else Mean(float(mean), low, high)
         strategy, number = group["strategy"].iloc[0], int(group["round"].iloc[0])
         means.append(ReplayMean(int(group["requests"].mean()), strategy, number, **values))
     return means

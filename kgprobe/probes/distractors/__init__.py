@@ -19,6 +19,11 @@ def _former_option() -> Any:
     return option("wrong", help_, choices=("wrong", "never", "right"))
 
 
+def articles_option() -> Any:
+    """Return the option of articles in blanks, which studies of measures have, too."""
+    return option(True, "Add the article that a name takes in the blank.")
+
+
 @dataclass(frozen=True, slots=True)
 class FormerOption:
     """Option for objects that were right before the reference date."""
@@ -54,6 +59,7 @@ class DistractorOptions:
         flag="clozes",
     )
     former: str = _former_option()
+    articles: bool = articles_option()
 
 
 PROBE = ProbeKind(

@@ -67,7 +67,12 @@ class DistractorProbe:
         asked in the past tense. Without listed relations, they are all active ones with cloze sentences.
         """
         self._items = ClozeItems(
-            graph, as_of, sentences=options.sentences, relations=relations, templates=options.templates
+            graph,
+            as_of,
+            sentences=options.sentences,
+            relations=relations,
+            templates=options.templates,
+            articles=options.articles,
         )
         self._comparison = DistractorComparison(graph, scorer, options, as_of)
         self.relations = self._items.relations

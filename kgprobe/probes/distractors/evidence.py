@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import replacing
 from kgprobe.base.tables import Table
+from kgprobe.probes.clozes import few_sentences_note
 from kgprobe.probes.confidence import mean_by_fact
 from kgprobe.probes.distractors.curves import mean_at, mean_curve, shown_numbers
 from kgprobe.probes.outcome import Alternatives, Evidence, Export, Outcome, ProbeResults
@@ -292,6 +293,7 @@ class Measured:
         certified: share of the distractors that are proved to be the most plausible, in their order; None if the
             strategy gives no proof.
         unaskable: number of facts that could not be asked, by reason.
+        sentences, few_sentences: requested number of sentences per fact, None for all, and number of facts with fewer.
     """
 
     facts: tuple[str, ...]
@@ -304,13 +306,20 @@ class Measured:
     unlike: NDArray[np.int64]
     certified: float | None
     unaskable: Mapping[str, int]
+    sentences: int | None
+    few_sentences: int
 
 
-def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
+def measured(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> Measured:
     """Return the measures of every fact by its outcome. Memory: 32 bytes per fact and n.
 
-    A fact that was asked several times has several rows; ``count`` is the maximum n.
+    A fact that was asked several times has several rows.
+
+    Args:
+        described: the description of the probe, with the maximum n and the number of sentences.
     """
+    count, requested = described["distractors"], described.get("sentences")
+    few = 0
     facts: list[str] = []
     blocks: list[tuple[NDArray[Any], ...]] = []
     block: list[DistractorEvidence] = []
@@ -323,6 +332,7 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
             unaskable[str(outcome.reason)] += 1
             continue
         facts.append(outcome.fact.fact)
+        few += len(evidence.sentences) < (requested or 1)
         block.append(evidence)
         for sentence in evidence.sentences:
             if sentence.certified is not None:
@@ -346,6 +356,8 @@ def measured(outcomes: Iterable[Outcome], count: int) -> Measured:
         unlike=unlike,
         certified=certified / total if proves else None,
         unaskable=dict(unaskable.most_common()),
+        sentences=requested,
+        few_sentences=few,
     )
 
 
@@ -422,7 +434,7 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
     A fact that was asked several times, in the rounds of a run, counts once, with the mean of its questions.
     """
     count = described["distractors"]
-    measures = measured(outcomes, count)
+    measures = measured(outcomes, described)
     if not measures.facts:
         return []
     facts = len(set(measures.facts))
@@ -435,15 +447,20 @@ def curve_tables(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> l
         rows.append({"n": n, "Min@n": least_at, "by chance": by_chance, "Avg@n": average_at})
     fewer = len(set(np.array(measures.facts)[measures.present < count]))
     notes = [f"{fewer:,} facts have fewer than {count} distractors; they count with those they have."] if fewer else []
-    notes += unlike_notes(measures)
+    notes += shortage_notes(measures)
     over = "one fact" if facts == 1 else f"means over {facts:,} facts, with {CONFIDENCE:.0%} bands"
     return [Table("curves", f"By the number of distractors: {over}", rows, notes)]
 
 
-def unlike_notes(measured: Measured) -> list[str]:
-    """Return a note on distractors that do not resemble the object, taken for lack of similar ones; none if all do."""
-    unlike = f"{measured.unlike.sum():,} of {measured.present.sum():,} distractors share no feature with the object"
-    return [f"{unlike}: they come last, in random order."] if measured.unlike.any() else []
+def shortage_notes(measured: Measured) -> list[str]:
+    """Return notes on facts with fewer sentences than requested, and on distractors that do not resemble the object."""
+    notes = []
+    if measured.few_sentences:
+        notes.append(few_sentences_note(measured.few_sentences, measured.sentences))
+    if measured.unlike.any():
+        unlike = f"{measured.unlike.sum():,} of {measured.present.sum():,} distractors share no feature with the object"
+        notes.append(f"{unlike}: they come last, in random order.")
+    return notes
 
 
 @contextmanager

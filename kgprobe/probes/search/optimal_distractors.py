@@ -161,7 +161,7 @@ class OptimalDistractors:
                 f" limit of {limit}"
             )
         pools = [NameSet("members", id_) for id_ in sorted(map(attrgetter("id"), fact.object_types))]
-        tries = [self._tries.open(pool, cloze.template) for pool in pools or [NameSet("objects", fact.relation)]]
+        tries = [self._tries.open(pool, cloze.blank) for pool in pools or [NameSet("objects", fact.relation)]]
         return _Question(fact, former, cloze, prompt, tries, candidates)
 
     def _search(self, questions: Sequence[_Question], count: int, progress: Callable[[int], None]) -> list[Retrieved]:

@@ -49,6 +49,19 @@ class SemanticOptions:
     weighting: str = option("tf-idf", "Feature weighting of semantic distractors.", choices=("tf-idf", "bm25"))
 
 
+def former_order_option() -> Any:
+    """Return the option of the order of former objects, which studies of measures have, too."""
+    help_ = "Former objects by nearness in time to the fact, or to the reference date (code of the distractor paper)."
+    return option("fact", help_, choices=("fact", "reference-date"))
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalOptions(SemanticOptions):
+    """Options of former objects, then semantic distractors."""
+
+    former_order: str = former_order_option()
+
+
 @dataclass(frozen=True, slots=True)
 class ExactOptions:
     """Options of exact search."""
@@ -170,10 +183,11 @@ def _semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
     return _GraphStrategy(SemanticDistractors(context.graph, options.weighting), context)
 
 
-def _temporal_semantic(context: StrategyContext, options: SemanticOptions) -> Strategy:
+def _temporal_semantic(context: StrategyContext, options: TemporalOptions) -> Strategy:
     from kgprobe.sampling.semantic import TemporalDistractors
 
-    return _GraphStrategy(TemporalDistractors(context.graph, context.as_of, options.weighting), context)
+    retriever = TemporalDistractors(context.graph, context.as_of, options.weighting, options.former_order)
+    return _GraphStrategy(retriever, context)
 
 
 def _optimal(context: StrategyContext, options: "NoOptions | ExactOptions") -> Strategy:
@@ -198,7 +212,7 @@ TEMPORAL_SEMANTIC = StrategyKind(
     "former right answers first, nearest in time; then semantic ones",
     False,
     _temporal_semantic,
-    SemanticOptions,
+    TemporalOptions,
 )
 APPROXIMATE_OPTIMAL = StrategyKind(
     "approximate-optimal",

@@ -10,6 +10,7 @@ from typing import Any
 from kgprobe.base.files import make_folder, replacing
 from kgprobe.base.sanitize import visible
 from kgprobe.base.tables import Table
+from kgprobe.results.rendering.dotted_map import DottedMap
 from kgprobe.results.rendering.page import Section, settings_section, table_section, write_page
 
 # Each has a contrast of at least three to one on light and on dark pages.
@@ -131,7 +132,7 @@ def write_plots_page(
     path: Path,
     title: str,
     verdict: str,
-    plots: Sequence[Plot | CategoryPlot | HeatMap],
+    plots: Sequence[Plot | CategoryPlot | HeatMap | DottedMap],
     tables: Sequence[Table],
     notes: Sequence[str],
     config: Mapping[str, Any],
@@ -152,10 +153,15 @@ def write_plots_page(
     """
     make_folder(path.parent)
     plotly = None
-    if plots:
+    if not all(isinstance(plot, DottedMap) for plot in plots):
         script = _shared_script(path.parent if alone else path.parent.parent)
         plotly = script if alone else f"../{script}"
-    sections = [Section("plot", plot.title, {"plot": _drawn(plot, place)}) for place, plot in enumerate(plots)]
+    sections = []
+    for place, plot in enumerate(plots):
+        if isinstance(plot, DottedMap):
+            sections.append(Section("dots", "Relations at entities", {"map": plot}))
+        else:
+            sections.append(Section("plot", plot.title, {"plot": _drawn(plot, place)}))
     sections += map(table_section, tables)
     if notes:
         sections.append(Section("text", "Notes", {"paragraphs": notes}))

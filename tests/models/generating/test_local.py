@@ -104,6 +104,16 @@ def test_answers_are_drawn_from_the_models_own_distribution(
         assert abs(drawn[text] - 3000 * share) < 5 * (3000 * share * (1 - share)) ** 0.5 + 1, text
 
 
+@pytest.mark.parametrize("likely", [(5, 40), ()])
+def test_broken_weights_are_named(likely: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_generator, "_LIKELY", likely)
+    scorer = make_scorer()
+    with torch.no_grad():
+        next(scorer.model.parameters()).fill_(torch.nan)
+    with pytest.raises(KgprobeError, match="not numbers: its weights are broken, or too large"):
+        LocalGenerator(scorer).answer([Request("York", 1, 1.0)])
+
+
 def test_answers_follow_from_prompt_and_seed_alone() -> None:
     scorer = make_scorer()
     generator = LocalGenerator(scorer)

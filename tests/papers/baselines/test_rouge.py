@@ -43,6 +43,15 @@ def test_it_is_the_best_of_all_pairs(names: list[list[str]], lines: list[list[st
         assert np.isnan(value)
 
 
+@given(name=some.text("ab ß", min_size=1, max_size=6), line=some.text("ab ß", max_size=6))
+def test_of_uncut_continuations_it_is_that_of_characters(name: str, line: str) -> None:
+    found = rouge_l([BaselineItem(CLOZE, (name,))], Continued([[line]], uncut=True))
+    if name.strip():
+        assert found.values[0] == pytest.approx(naive_f(list(name.strip()), list(line)))
+    else:
+        assert found.reasons == {0: "all names of its object are white space"}
+
+
 def test_on_plain_english_it_is_the_packages_own() -> None:
     name, line = "Old New York", "the city that never sleeps: New York!"
     theirs = RougeScorer(["rougeL"], use_stemmer=False).score(name, line)["rougeL"].fmeasure

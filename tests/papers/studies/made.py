@@ -50,4 +50,4 @@ def outcomes(facts: int, sentences: int, count: int, seed: int, shift: float = 0
 
 
 def measure(facts: int = 60, sentences: int = 3, count: int = 8, seed: int = 0, shift: float = 0.0) -> Measured:
-    return measured(outcomes(facts, sentences, count, seed, shift), count)
+    return measured(outcomes(facts, sentences, count, seed, shift), {"distractors": count})

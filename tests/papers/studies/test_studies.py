@@ -76,14 +76,16 @@ def test_strategies_study_counts_former_objects_by_position() -> None:
                 replace(sentence, rivals=(0, 1), log_plausibilities=np.zeros(3)) for sentence in evidence.sentences
             ]
             made[place] = replace(outcome, evidence=replace(evidence, sentences=tuple(short)))
-    study = strategies_study({"random": measured(made, 4), "other": measured(made, 4)}, "demo", {})
+    study = strategies_study(
+        {"random": measured(made, {"distractors": 4}), "other": measured(made, {"distractors": 4})}, "demo", {}
+    )
     assert study.tables()[1].rows == [
         {"n": position, "random": share, "other": share} for position, share in ((1, 0.5), (2, 0.0), (4, 0.0))
     ]
     assert [row.former for row in study.data[:4]] == [0.5, 0, 0, 0]
     assert [plot.title for plot in study.plots] == ["By strategy", "Former objects by position"]
     assert study.plots[1].lines[0].y == [0.5, 0, 0, 0]
-    never = dataclasses.replace(measured(made, 4), former_at=np.zeros((60, 4)))
+    never = dataclasses.replace(measured(made, {"distractors": 4}), former_at=np.zeros((60, 4)))
     assert strategies_study({"random": never}, "demo", {}).former == []
 
 

@@ -42,7 +42,7 @@ def sentences_of(outcome: Outcome) -> list[list[float]]:
 
 @given(outcomes())
 def test_measure_of_outcomes_is_its_definition(drawn: list[Outcome]) -> None:
-    found = measured(drawn, COUNT)
+    found = measured(drawn, {"distractors": COUNT})
     asked = [outcome for outcome in drawn if outcome.verdict is not Verdict.UNASKABLE]
     assert found.facts == tuple(outcome.fact.fact for outcome in asked)
     assert sum(found.unaskable.values()) == len(drawn) - len(asked)
@@ -86,12 +86,26 @@ def test_what_is_proved_and_what_was_right_before_is_counted() -> None:
         for certified in (2, 1)
     ]
     asked = [Outcome(FactKey("s", f"f{n}"), Verdict.RIGHT, "P1", evidence=one) for n, one in enumerate(replaced)]
-    found = measured(asked, 2)
+    found = measured(asked, {"distractors": 2})
     assert found.former.tolist() == [2, 2]
     assert found.certified == (2 + 2 + 1 + 1) / 8
     # Of the first distractor alone, all is proved.
-    assert measured(asked, 1).certified == 1
-    assert measured([Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1", evidence=evidence)], 2).certified is None
+    assert measured(asked, {"distractors": 1}).certified == 1
+    unproved = [Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1", evidence=evidence)]
+    assert measured(unproved, {"distractors": 2}).certified is None
+
+
+@pytest.mark.parametrize("requested", [None, 2, 3])
+def test_facts_with_few_sentences_are_counted_in_a_note(requested: int | None) -> None:
+    counts = (1, 2, 1, 3)
+    asked = []
+    for number, count in enumerate(counts):
+        evidence = distractor_evidence([[0.0, -1.0]] * count)
+        asked.append(Outcome(FactKey("s", f"f{number}"), Verdict.RIGHT, "P1", evidence=evidence))
+    [table] = curve_tables(asked, {"distractors": 1, "sentences": requested})
+    few = sum(count < (requested or 0) for count in counts)
+    note = f"{few} facts have fewer than {requested} cloze sentences; they count with those they have."
+    assert list(table.notes) == ([note] if few else [])
 
 
 def test_measurements_are_compared_on_the_facts_they_share() -> None:
@@ -101,7 +115,7 @@ def test_measurements_are_compared_on_the_facts_they_share() -> None:
                 Outcome(FactKey("s", fact), Verdict.RIGHT, "P1", evidence=distractor_evidence([[-1.0, value]]))
                 for fact, value in its.items()
             ],
-            1,
+            {"distractors": 1},
         )
         for its in ({"a": -2.0, "b": 0.0}, {"b": -2.0, "a": 0.0, "c": 0.0}, {"d": 0.0})
     )

@@ -108,6 +108,25 @@ def evidence_of(outcome: Outcome) -> DistractorEvidence:
     return outcome.evidence
 
 
+@pytest.mark.parametrize("strategy", ["random", "exact-optimal"])
+def test_blank_without_articles_has_names_as_they_are(graph: Graph, tiny: Scorer, strategy: str) -> None:
+    countries = ("Netherlands", "United Kingdom", "Bahamas")
+    entities = [Entity("a", "Ann"), *(Entity(name, name, types=("country",)) for name in countries)]
+    lives = Relation("P551", "residence", clozes=("[X] lives in [Y]",))
+    load(graph, WrittenSource(entities, [Fact("f", "a", "P551", "Netherlands")], [lives]))
+    for articles in (True, False):
+        probe = probe_of(graph, tiny, strategy=strategy, distractors=2, articles=articles)
+        (outcome,) = probe.ask([FactKey("a", "f")], [0])
+        (sentence,) = evidence_of(outcome).sentences
+        rivals = [evidence_of(outcome).rivals[place].label for place in sentence.rivals]
+        assert {*rivals} == {*countries[1:]}
+        names = [name if not articles else f"the {name}" for name in ("Netherlands", *rivals)]
+        naive = [naive_score(tiny.model, tiny.tokenizer, [0], "Ann lives in", name, eos=True) for name in names]
+        assert sentence.log_plausibilities.tolist() == pytest.approx(naive, abs=1e-4)
+        assert sentence.certified == (2 if strategy == "exact-optimal" else None)
+        assert probe.describe().get("articles", True) == articles
+
+
 @pytest.mark.parametrize("sentences", [1, 2, None])
 def test_outcome_is_the_definition(graph: Graph, tiny: Scorer, sentences: int | None) -> None:
     model, tokenizer = random_model("gpt2", len(byte_level(bos=True))), byte_level(bos=True)

@@ -284,6 +284,11 @@ def _study_numbers(page: str, plots: Sequence[tuple[str, str]], verdict: str) ->
         in_percent = "%" in rows[0][column or keys[0]]
         # With a column, the first line has its values, unless the table names the lines.
         for trace in traces[:1] if column and len(keys) == 1 else traces:
+            if "z" in trace:
+                for row, own in zip(trace["y"], trace["z"], strict=True):
+                    for other, value in zip(trace["x"], own, strict=True):
+                        numbers[f"{len(used)}: {column.lower()} at {row} {other}"].append(f"{value:.0%}")
+                continue
             line = re.sub("^mean | of| with the last$", "", trace.get("name", ""))
             x, y = trace["x"], trace["y"]
             by_category = isinstance(y[0], str)
