@@ -34,7 +34,7 @@ from ..wikidata_model import TEMPLATES_OPTION, check_forms, distinct_languages
 from .identifiers import RESOURCE, DBpediaVocabulary
 
 if TYPE_CHECKING:
-    from ..rdf.reading import Reader
+    from ..rdf.reading import StatementReader
     from ..rdf.source import RdfFiles
 
 OWN_TEMPLATES = Path(__file__).with_name("relations.jsonl")
@@ -116,7 +116,7 @@ def open_dbpedia(options: DBpediaOptions) -> "RdfFiles":
         "tables": [popularity is not None, templates is not None],
     }
 
-    def read(reader: "Reader", number: int, file: InputFile) -> None:
+    def read(reader: "StatementReader", number: int, file: InputFile) -> None:
         if file is popularity:
             _read_views(reader, number, file)
             return
@@ -159,7 +159,7 @@ def _check_foreign(files: Sequence[InputFile]) -> None:
         )
 
 
-def _read_views(reader: "Reader", number: int, file: InputFile) -> None:
+def _read_views(reader: "StatementReader", number: int, file: InputFile) -> None:
     """Read the page views; those of redirects are added to their ends."""
     from ..rdf.store import place_of
 

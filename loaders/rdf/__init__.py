@@ -16,7 +16,7 @@ from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from ..wikidata_model import ALL_LANGUAGES, LANGUAGES_OPTION, LITERALS_OPTION, TEMPLATES_OPTION, distinct_languages
 
 if TYPE_CHECKING:
-    from .reading import Reader
+    from .reading import StatementReader
     from .source import RdfFiles
 
 # Options of every loader of RDF.
@@ -55,8 +55,7 @@ class RdfOptions:
     )
     collapse_blank_nodes: bool = option(
         False,
-        "Make facts of statements about a blank node: X address [locality Y] is a fact of X, dated by the node's"
-        " schema:startDate and endDate.",
+        "Make facts of the statements about a blank node: X address [locality Y] becomes a fact of X.",
         shown_default="left out and counted",
         common=True,
     )
@@ -92,7 +91,7 @@ def open_rdf(options: RdfOptions) -> "RdfFiles":
     labels = [open_input(path) for path in options.labels]
     templates = open_input(options.templates) if options.templates is not None else None
 
-    def read(reader: "Reader", number: int, file: InputFile) -> None:
+    def read(reader: "StatementReader", number: int, file: InputFile) -> None:
         if any(file is table for table in labels):
             read_labels(reader.store, number, file)
         elif options.triples:
@@ -137,8 +136,8 @@ loader = Loader(
 
     \b
     kgprobe load rdf yago-facts.ttl yago-schema.ttl yago-taxonomy.ttl
-    kgprobe load rdf latest-truthy.nt.bz2 --language de --language en --relation wdt:P36
-    kgprobe load rdf train.txt valid.txt test.txt --triples --labels entity2text.txt
+    kgprobe load rdf latest-truthy.nt.bz2 --language de --relation wdt:P36
+    kgprobe load rdf train.txt valid.txt --triples --labels names.txt
     """,
     options=RdfOptions,
     open=open_rdf,

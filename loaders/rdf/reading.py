@@ -64,8 +64,8 @@ class ReadingOptions:
     merge: bool = False
 
 
-class Reader:
-    """Reader of statements into a store.
+class StatementReader:
+    """StatementReader of statements into a store.
 
     Attributes:
         store: where the statements go.

@@ -18,7 +18,7 @@ from kgprobe.sources.values import check_interval, fact_id, tidy_all
 
 from ..wikidata_model import with_templates
 from .literals import Value, value_entity
-from .reading import Reader, ReadingOptions
+from .reading import StatementReader, ReadingOptions
 from .store import PATH, Store, file_and_line
 from .vocabulary import Vocabulary, words
 
@@ -41,10 +41,10 @@ class RdfFiles:
     templates: InputFile | None
     vocabulary: Vocabulary
     reading: ReadingOptions
-    read: Callable[[Reader, int, InputFile], None] = Reader.read
+    read: Callable[[StatementReader, int, InputFile], None] = StatementReader.read
     shipped: Callable[[str], Relation] = Relation
     partial: bool = False
-    _reader: Reader | None = field(default=None, init=False)
+    _reader: StatementReader | None = field(default=None, init=False)
 
     @property
     def total(self) -> int:
@@ -102,13 +102,13 @@ class RdfFiles:
                 number, line = file_and_line(place)
                 yield Placed(line, _fact(subject, relation, object_, start, end, node), names[number])
 
-    def _read(self) -> Reader:
+    def _read(self) -> StatementReader:
         if self._reader is None:
             with ExitStack() as stack:
                 folder = stack.enter_context(temporary_folder("rdf"))
                 store = Store(folder, merge=self.reading.merge)
                 stack.callback(store.database.close)
-                reader = Reader(store, self.vocabulary, self.reading)
+                reader = StatementReader(store, self.vocabulary, self.reading)
                 for number, file in enumerate(self.files):
                     self.read(reader, number, file)
                 store.finish()
