@@ -36,6 +36,7 @@ from kgprobe.api.measuring import measure as measure
 from kgprobe.api.papers import paper as paper
 from kgprobe.api.papers import paper_options as paper_options
 from kgprobe.api.reports import assess_questions as assess_questions
+from kgprobe.api.reports import calibration as calibration
 from kgprobe.api.reports import group_table as group_table
 from kgprobe.api.reports import make_report as make_report
 from kgprobe.api.reports import rate_table as rate_table

@@ -58,6 +58,7 @@ from kgprobe.papers.studies.options import (
     NoisyExamplesOptions,
     PromptingOptions,
     ReplayOptions,
+    RobustnessOptions,
     TemplatesOptions,
     VerbalizationsOptions,
 )
@@ -423,6 +424,7 @@ def study_robustness(
     table: str | Path,
     *,
     calibration: str | Path | None = None,
+    context: str | None = None,
     seed: int = 0,
     as_of: int | str | date | None = None,
     models: Models | None = None,
@@ -442,6 +444,7 @@ def study_robustness(
         calibration: folder of a calibration study (:func:`study_calibration`), or ``latest``: each measure is shown in
             the best configurations of its folds, with the calibration's number of distractors and form of KaRR; only
             the best numbers of beams are computed. None shows the largest configurations.
+        context: ``present`` or ``past``: only sentences of this context; None uses all.
         as_of: date at which facts must be current; None is today.
 
     Other arguments as in :func:`study_examples`.
@@ -452,7 +455,8 @@ def study_robustness(
         KgprobeError: the table is unreadable, has no correction about a fact of the graph, or a callback stopped the
             study.
     """
-    pairs = read_pairs(graph, Path(table))
+    make_options(RobustnessOptions, {"context": context}, "a study of robustness")
+    pairs = read_pairs(graph, Path(table), context)
     chosen = make_options(MeasuresOptions, options, "a study of measures")
     best = None
     if calibration is not None:
@@ -465,7 +469,13 @@ def study_robustness(
     flawed, corrected = measures.measure(pairs.flawed), measures.measure(pairs.corrected)
     flawless = measures.measure(pairs.flawless) if pairs.flawless else {}
     by_name = {name: Compared(flawed[name], corrected[name], flawless.get(name)) for name in flawed}
-    config = {"table": str(table), "pairs": len(pairs.flawed), "flawless": len(pairs.flawless), **measures.config}
+    config = {
+        "table": str(table),
+        "context": context,
+        "pairs": len(pairs.flawed),
+        "flawless": len(pairs.flawless),
+        **measures.config,
+    }
     config |= {"best": best}
     study = robustness_study(by_name, len(pairs.flawed), pairs.left_out, measures.model, config, seed, best)
     return study.save()

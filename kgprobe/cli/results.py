@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from kgprobe.api.stored import Opened
     from kgprobe.graph.client import Graph
+    from kgprobe.results.calibration import ConfidenceCalibration
     from kgprobe.results.kinds import Found
     from kgprobe.results.listing import ListedResult
     from kgprobe.results.rate_table import RateTable
@@ -155,6 +156,21 @@ _kind_option = cloup.option(
     ),
 )
 @cloup.option_group(
+    "Calibration",
+    cloup.option(
+        "--by-confidence",
+        "calibrated",
+        is_flag=True,
+        help="Print whether confidence says how often answers are right; with --by, also by group.",
+    ),
+    cloup.option(
+        "--confidence",
+        type=Choice(["probability", "agreement"]),
+        help="Take confidence from the probability of the answer among the compared ones, or from the agreement of a"
+        " fact's answers.  [default: probability where the probe compares names]",
+    ),
+)
+@cloup.option_group(
     "Rates by group",
     cloup.option(
         "--by",
@@ -190,6 +206,8 @@ def show(
     unknown: bool,
     known: bool,
     about: tuple[str, ...],
+    calibrated: bool,
+    confidence: str | None,
     graph: str | None,
     as_json: bool,
     figures: Mapping[str, Any],
@@ -216,12 +234,19 @@ def show(
     kgprobe show gpt2-films llama-films --by year
     kgprobe show gpt2-world --by relation --center Austria --center Canada
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
+    kgprobe show my-choices --by-confidence --by relation
     """  # noqa: D301
     lists_facts = unknown or known or bool(about)
-    if any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
+    if confidence is not None and not calibrated:
+        raise click.UsageError("--confidence is for --by-confidence; give that, too.")
+    if calibrated or any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
         if lists_facts:
-            raise click.UsageError("--unknown, --known and --about list facts, without groups or GRAPH=NAME.")
-        table = _rates(names, kind, graph, grouping)
+            what = "--by-confidence" if calibrated else "groups or GRAPH=NAME"
+            raise click.UsageError(f"--unknown, --known and --about list facts, without {what}.")
+        if calibrated:
+            table: ConfidenceCalibration | RateTable = _calibration(names, kind, graph, confidence, grouping)
+        else:
+            table = _rates(names, kind, graph, grouping)
         page = table.page()
         if csv is not None:
             table.write_csv(csv)
@@ -292,6 +317,23 @@ def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: 
     with open_graph(graph) as connection, waiting("Reading the answers"):
         opened = [find(result, [MEASUREMENT, RUN], connection).open(connection) for _, result in pairs]
         return kgprobe.group_table(connection, opened, **grouping)
+
+
+def _calibration(
+    names: Sequence[str], kind: str | None, graph: str | None, confidence: str | None, grouping: Mapping[str, Any]
+) -> "ConfidenceCalibration":
+    """Return the calibration of results, also by group."""
+    from kgprobe.results.shelf import find, needs_graph, newest
+
+    by = grouping["by"]
+    if by == "graph" or any(value for name, value in grouping.items() if name != "by"):
+        raise click.UsageError("--by-confidence has groups by --by relation, type, year, popularity or entity only.")
+    kinds = [MEASUREMENT, RUN] if kind is None else [kind]
+    chosen = [find(name, kinds) for name in names] or [newest(kinds)]
+    is_needed = by is not None or any(map(needs_graph, chosen))
+    with open_graph(graph) if is_needed else nullcontext() as connection, waiting("Reading the answers"):
+        opened = [each.open(connection) for each in chosen]
+        return kgprobe.calibration(opened, confidence=confidence, by=by, graph=connection)
 
 
 @contextmanager

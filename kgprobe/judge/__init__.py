@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.models.on_ray import RayOptions
-from kgprobe.sampling.statement_negatives import REPLACED
 
 # Kinds of classifiers, or the linear probe or network with the lower log loss in cross-validation.
 CLASSIFIERS = ("best", "linear", "network", "published")
@@ -84,7 +83,7 @@ class JudgedGraphOptions(RayOptions):
     replace: str | None = option(
         None,
         "Part that is replaced in a negative; any draws it for each negative.",
-        choices=REPLACED,
+        choices=("subject", "relation", "object", "any"),
         shown_default="as in the labels",
     )
     any_type: bool = option(

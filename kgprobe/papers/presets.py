@@ -11,8 +11,6 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from kgprobe.base.errors import UnknownNameError, expected_one_of
-from kgprobe.judge import LAST_LAYER
-from kgprobe.probes.true_false import ZERO_SHOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +137,7 @@ DISTRACTORS: Presets = MappingProxyType(
             _MEASURES,
             strategies=(("approximate-optimal",), "4.3"),
             calibration=(Path("latest"), "4.3"),
+            context=("present", "4.3"),
         ),
     }
 )
@@ -254,6 +253,13 @@ _NEGATIVES: Mapping[str, tuple[Any, str]] = {
     "replace": ("any", "3.1"),
     "any_type": (True, "3.1"),
 }
+# A prompt without examples (table 6).
+_ZERO_SHOT = """\
+You are given a statement. Answer Yes if you know that it is true, and No if you know that it is false. Otherwise, \
+answer: I don't know.
+
+Statement: {statement}
+Answer:"""
 GRAPHEVAL: Presets = MappingProxyType(
     {
         "probe statements": _preset(**_NEGATIVES),
@@ -261,13 +267,14 @@ GRAPHEVAL: Presets = MappingProxyType(
             **_NEGATIVES,
             limit=(2000, "4.1"),
             repeats=(3, "4.1"),
-            instruction=(ZERO_SHOT, "table 6"),
+            instruction=(_ZERO_SHOT, "table 6"),
             dtype=("float16", "4.1"),
         ),
         "judge train": _preset(
             "The paper does not give the units of its network; its code has another one (--classifier published).",
             classifier=("network", "3.2"),
-            layers=((LAST_LAYER,), "3.2"),
+            # The last one.
+            layers=((-1,), "3.2"),
             words=("Yes/No/I", "A.1"),
             prompt_encoder=(True, "3.2"),
             dtype=("float16", "4.1"),

@@ -3,6 +3,7 @@
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -619,9 +620,12 @@ def _answers_and_rates(stored: Stored) -> Iterator[OwnNumber]:
     from kgprobe.results.judged_graph import read_figures
 
     if stored.kept.kind == "measurement":
-        counts = Counter(read_labels(stored.kept.folder).statements("unknown").correctness.tolist())
-        for number, column in enumerate(("right answers", "wrong answers", "don't know")):
-            yield OwnNumber(stored.model, column, counts[number], stored.source)
+        with suppress(KgprobeError):
+            # Labels without any answer have none of the numbers.
+            counts = Counter(read_labels(stored.kept.folder).statements("unknown").correctness.tolist())
+            for number, column in enumerate(("right answers", "wrong answers", "don't know")):
+                of = (sum(counts.values()), None, None, "statement")
+                yield OwnNumber(stored.model, column, counts[number], stored.source, *of)
         return
     judged = read_figures(stored.kept.folder)
     for figure in judged.figures(judged.graph.groups[0]) if judged.graph.groups else ():
@@ -634,9 +638,8 @@ def _speeds(stored: Stored) -> Iterator[OwnNumber]:
     from kgprobe.judge.speed import read_speeds
 
     for speed in read_speeds(stored.kept.folder):
-        yield OwnNumber(
-            f"{speed.by} ({speed.device})", f"{speed.model}, speed", round(speed.per_second, 2), stored.source
-        )
+        row, column, value = f"{speed.by} ({speed.device})", f"{speed.model}, speed", round(speed.per_second, 2)
+        yield OwnNumber(row, column, value, stored.source, speed.statements, unit="statement")
 
 
 _READERS: Mapping[tuple[str, str], _Reader] = {

@@ -212,6 +212,19 @@ def tabulate_groups(
     )
 
 
+def facts_by_group(
+    graph: Graph, results: Sequence[Stored], group: Callable[[pd.DataFrame], Grouped]
+) -> dict[str, tuple[str, Sequence[str]]]:
+    """Return the name and the facts of each group of asked facts, the largest group first, by id."""
+    about, _ = read_about_facts(graph, _subjects(_frames(results, shared=False)), None)
+    if about.empty:
+        raise KgprobeError("None of the asked facts is in this graph.")
+    grouped = group(about)
+    members = _members(grouped)
+    kept = _largest(members, None, is_ordered=bool(grouped.order))
+    return {name: (grouped.names[name], members[name]) for name in kept}
+
+
 def _columns_of(
     entities: Mapping[str, str], about: pd.DataFrame, own: About, facts: pd.DataFrame
 ) -> list[tuple[About, str, pd.DataFrame]]:

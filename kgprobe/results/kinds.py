@@ -38,6 +38,7 @@ _REMEDY = "Restore the file, or delete the result."
 _RUN_FOLDER = re.compile(r"(.+)-[0-9a-f]{8}")
 # Classes of stored results by the name of their JSON; studies have names of their own.
 _CLASSES = {
+    "calibration": "kgprobe.results.calibration:ConfidenceCalibration",
     "comparison": "kgprobe.results.comparison:Comparison",
     "forgetting": "kgprobe.results.forgetting:Forgetting",
     "gap": "kgprobe.results.knowledge_gap:KnowledgeGap",

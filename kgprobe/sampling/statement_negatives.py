@@ -55,7 +55,6 @@ from kgprobe.sources.values import share_name
 # Replaced parts.
 SUBJECT, RELATION, OBJECT = "subject", "relation", "object"
 ENDS = (SUBJECT, RELATION, OBJECT)
-REPLACED = (*ENDS, "any")
 
 # Maximum number of facts of an object among which namesakes of the subject are searched.
 NAMESAKES_DEGREE = 10_000
@@ -106,7 +105,7 @@ class StatementNegatives:
 
         Args:
             words: wordings of each relation, by id.
-            replace: one of ``REPLACED``; with ``any`` the part is drawn at random for each negative.
+            replace: one of ``ENDS``, or ``any``, with which the part is drawn at random for each negative.
         """
         self._graph = graph
         self._order = sorted(relations)

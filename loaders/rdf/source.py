@@ -18,7 +18,7 @@ from kgprobe.sources.values import check_interval, fact_id, tidy_all
 
 from ..wikidata_model import with_templates
 from .literals import Value, value_entity
-from .reading import StatementReader, ReadingOptions
+from .reading import ReadingOptions, StatementReader
 from .store import PATH, Store, file_and_line
 from .vocabulary import Vocabulary, words
 

@@ -266,7 +266,9 @@ def test_judged_graph_has_the_speeds(home: Path) -> None:
 
 def test_labels_have_right_wrong_and_unknown_answers(home: Path) -> None:
     # To two facts: true, and no majority; to their negatives: false, true, true, unknown.
-    folder = write_labels(home / "probes" / "labelled", [said("f0", 0, [1, 0]), said("f1", -1, [0, 2])])
+    described = {"model": "demo", "generator": {"name": "demo", "dtype": "float32"}}
+    outcomes = [said("f0", 0, [1, 0]), said("f1", -1, [0, 2])]
+    folder = write_labels(home / "probes" / "labelled", outcomes, described=described)
     (folder / "results.json").write_text(json.dumps({"model": "demo", "probe": "true-false", "headline": "…"}))
     table = kgprobe.paper("grapheval", "table-2")
     assert [(own.column, own.value) for own in table.own] == [
@@ -274,6 +276,8 @@ def test_labels_have_right_wrong_and_unknown_answers(home: Path) -> None:
         ("wrong answers", 2),
         ("don't know", 2),
     ]
+    differing = {each.setting: (each.here, each.paper) for each in table.differences}
+    assert differing["--dtype"] == ("float32", "float16")
     shown = " ".join(note for each in table.tables() for note in each.notes)
     assert "No to a negative is right" in shown
     assert "a model that affirms all statements is correct there, and not in kgprobe" in shown

@@ -167,6 +167,14 @@ def test_robustness_is_told_of_every_measure(example_graph: Graph, tiny: Model, 
     assert {row.sentences - row.pairs for row in rows.values() if row.pairs == 3} == {1}
     assert rows["probability"].tau_of_all >= rows["probability"].tau.value
     assert "1: the graph has no such fact" in notes
+    table.write_text(TABLE.replace("1,present,capital of Japan", "1,past,capital of Japan"))
+    few = {"measures": ["probability"], **AS_OF}
+    for context, count, left_out in (("present", 2, 1), ("past", 1, 4)):
+        of_context = kgprobe.study_robustness(example_graph, tiny, table, context=context, **few)
+        assert [row.pairs + row.left_out for row in of_context.table] == [count]
+        assert f"{left_out}: its context is not {context}" in "\n".join(of_context.notes)
+    with pytest.raises(kgprobe.ArgumentError, match="`context` is 'future'"):
+        kgprobe.study_robustness(example_graph, tiny, table, context="future", **few)
     table.write_text("\n".join(TABLE.splitlines()[::5]))
     with pytest.raises(kgprobe.KgprobeError, match="None of the 1 pairs"):
         kgprobe.study_robustness(example_graph, tiny, table, **AS_OF, **SMALL)

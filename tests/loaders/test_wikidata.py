@@ -326,6 +326,9 @@ def test_years_replace_dates_once_each(tmp_path: Path) -> None:
     stated = open_source("wikidata", dump=path, relations=["P571"])
     assert source.fingerprint != stated.fingerprint
     assert [fact.object for fact in records(stated.facts())] == ["0843-08-10", "0843", "-0044-03-15", "0900"]
+    # Relations without a property in the dump are those of the selected items.
+    other = open_source("wikidata", dump=path, relations=["P571"], where=["P36=Q1"])
+    assert [[one.id for one in records(each.relations())] for each in (source, other)] == [["P571"], []]
 
 
 def test_options(tmp_path: Path) -> None:

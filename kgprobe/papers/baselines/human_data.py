@@ -143,10 +143,15 @@ class Pairs:
     left_out: Sequence[str] = ()
 
 
-def read_pairs(graph: Graph, table: Path) -> Pairs:
-    """Return the pairs of a table whose fact is in the graph. Cost: a walk from each subject."""
+def read_pairs(graph: Graph, table: Path, context: str | None = None) -> Pairs:
+    """Return the pairs of a table whose fact is in the graph. Cost: a walk from each subject.
+
+    Args:
+        context: ``present`` or ``past``: only sentences of this context; None uses all.
+    """
     verbalizations, damaged = read_verbalizations(table)
-    pairs, unpaired = pair_up(verbalizations)
+    of_context = [each for each in verbalizations if context in (None, each.context)]
+    pairs, unpaired = pair_up(of_context)
     triples = [(pair.verbalization.subject, pair.verbalization.relation, pair.verbalization.object) for pair in pairs]
     keys = find_triples(graph, triples)
     if not keys:
@@ -161,6 +166,7 @@ def read_pairs(graph: Graph, table: Path) -> Pairs:
     if not flawed:
         raise KgprobeError(f"None of the {len(keys)} sentences of {table} about facts of this graph has a correction.")
     left_out = [pair.reason for pair in unpaired]
+    left_out += [f"its context is not {context}"] * (len(verbalizations) - len(of_context))
     left_out += ["the graph has no such fact"] * (len(pairs) - len(keys))
     left_out += damaged_notes(damaged)
     return Pairs(flawed, corrected, flawless, left_out)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from kgprobe.base.options import option
 from kgprobe.probes.distractors import DistractorOptions
@@ -63,6 +63,11 @@ _DISTRACTORS = DistractorOptions()
 _EXAMPLES = ExampleOptions()
 
 
+def _context_option() -> Any:
+    help_ = "Only sentences of this context."
+    return option(None, help_, choices=("present", "past"), shown_default="all", common=True)
+
+
 @dataclass(frozen=True, slots=True)
 class CalibrationOptions:
     """Options of the study of calibration, besides those of its measures."""
@@ -87,6 +92,7 @@ class RobustnessOptions:
         shown_default="the greatest n and the widest beam",
         common=True,
     )
+    context: str | None = _context_option()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +100,7 @@ class VerbalizationsOptions:
     """Options of the study of errors in sentences."""
 
     tables: tuple[Path, ...] = option(help="CSV files of annotated sentences, one for each annotator.", positional=True)
-    context: str | None = option(
-        None, "Only sentences of this context.", choices=("present", "past"), shown_default="all", common=True
-    )
+    context: str | None = _context_option()
 
 
 @dataclass(frozen=True, slots=True)

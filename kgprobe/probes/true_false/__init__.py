@@ -29,13 +29,6 @@ Answer: False
 
 Statement: {STATEMENT}
 Answer:"""
-# Without examples, as the paper asks (table 6).
-ZERO_SHOT = f"""\
-You are given a statement. Answer Yes if you know that it is true, and No if you know that it is false. Otherwise, \
-answer: I don't know.
-
-Statement: {STATEMENT}
-Answer:"""
 
 
 @dataclass(frozen=True, slots=True)
