@@ -59,7 +59,7 @@ class SparqlOptions:
 
     centers: tuple[str, ...] = option(
         (),
-        "Where walks begin: an id, or an English name of the item with most pages; may be given several times.",
+        "Where walks begin: an id or an English name; repeatable. Of several items, the one with most pages is taken.",
         flag="center",
         metavar="Q…|NAME",
         common=True,

@@ -14,7 +14,7 @@ from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.progress import waiting
 from kgprobe.base.sanitize import visible
 from kgprobe.cli.commands import Choice, given_options
-from kgprobe.cli.help import OneScreenCommand
+from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import (
     OUTPUT_FILE,
     ask_password,
@@ -165,6 +165,7 @@ _kind_option = cloup.option(
     ),
     cloup.option(
         "--confidence",
+        cls=RareOption,
         type=Choice(["probability", "agreement"]),
         help="Take confidence from the probability of the answer among the compared ones, or from the agreement of a"
         " fact's answers.  [default: probability where the probe compares names]",
@@ -188,6 +189,7 @@ _kind_option = cloup.option(
     ),
     cloup.option(
         "--object-of",
+        cls=RareOption,
         metavar="NAME",
         help="Group by the objects of this relation, in place of --by: facts of a film by its country of origin.",
     ),
@@ -231,7 +233,6 @@ def show(
     kgprobe show my-run --unknown
     kgprobe show my-run --known --about France --csv facts.csv
     kgprobe show my-labels --csv labels.csv
-    kgprobe show gpt2-films llama-films --by year
     kgprobe show gpt2-world --by relation --center Austria --center Canada
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
     kgprobe show my-choices --by-confidence --by relation

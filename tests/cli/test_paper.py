@@ -179,6 +179,15 @@ def test_robustness_takes_configurations_of_calibration(home: dict[str, str], mo
     assert (refused.returncode, "--beams is (1,), but the calibration needs" in refused.stderr) == (2, True)
 
 
+def test_replicate_without_a_graph_names_the_load(tmp_path: Path) -> None:
+    home = {"KGPROBE_HOME": str(tmp_path)}
+    shown = succeed("paper", "kglens", "table-1", **home)
+    refused = kgprobe("paper", "kglens", "table-1", "--replicate", **home)
+    missing = "There is no graph for the small commands yet. First: `kgprobe load example`.\n"
+    assert shown.stderr == missing
+    assert (refused.returncode, refused.stderr) == (1, f"Error: {missing}")
+
+
 @pytest.mark.slow
 def test_replicate_repeats_a_table(home: dict[str, str]) -> None:
     done = succeed("paper", "grapheval", "table-1", "--replicate", "--json", **home)

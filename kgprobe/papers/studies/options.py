@@ -176,9 +176,10 @@ class PromptingOptions:
     sentences: int | None = option(
         None,
         "Compare the first N cloze sentences of each relation separately, and put a space between examples in them,"
-        " so that only the separator differs.",
+        " so that only the separator differs; `one` asks each fact in one of its sentences.",
         minimum=1,
-        shown_default="one for each fact",
+        none="one",
+        metavar="N|one",
     )
     separate_tokens: bool = option(
         False, "Tokenize subjects and choices of packed facts separately, with a comma between pairs, as in EIC-LKE."
