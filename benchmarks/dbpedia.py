@@ -159,7 +159,7 @@ def main(count: int, repeats: int, kinds: tuple[str, ...], seed: int, as_json: b
     gc.set_threshold(100_000)
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), count, repeats, seed, kinds or list(PACK))
-    show(Report("dbpedia", rows, seed, versions_of("pyoxigraph", "pyarrow")), as_json=as_json)
+    show(Report("dbpedia", rows, seed, versions_of("duckdb", "pyoxigraph", "pyarrow")), as_json=as_json)
 
 
 if __name__ == "__main__":
