@@ -23,7 +23,7 @@ from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.wikidata import exhaust, seconds_of
 from kgprobe.base.records import Rejected
 from kgprobe.cli.options import json_option, seed_option
-from kgprobe.loaders.dbpedia.triples import read_triples  # type: ignore[import-not-found]
+from kgprobe.loaders.rdf.triples import read_triples  # type: ignore[import-not-found]
 from kgprobe.sources.contract import Source, open_source
 from kgprobe.sources.lines import open_input
 
@@ -159,7 +159,7 @@ def main(count: int, repeats: int, kinds: tuple[str, ...], seed: int, as_json: b
     gc.set_threshold(100_000)
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder), count, repeats, seed, kinds or list(PACK))
-    show(Report("dbpedia", rows, seed, versions_of("pyoxigraph", "pyarrow")), as_json=as_json)
+    show(Report("dbpedia", rows, seed, versions_of("duckdb", "pyoxigraph", "pyarrow")), as_json=as_json)
 
 
 if __name__ == "__main__":

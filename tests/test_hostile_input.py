@@ -85,6 +85,14 @@ OWN_LINES = {
         f"<{DBPEDIA}resource/A> <{DBPEDIA}ontology/wikiPageRedirects> <{DBPEDIA}resource/B> .",
         f'@prefix a: <{DBPEDIA}resource/> . a:A <{DBPEDIA}property/name> "x" ,',
     ],
+    "rdf": [
+        "_:a <http://a/p> _:b .",
+        "<http://a/a> <http://www.w3.org/2002/07/owl#sameAs> <http://a/b> .",
+        "<< <http://a/a> <http://a/p> <http://a/b> >> <http://schema.org/startDate> '2001' .",
+        '{"@context": "https://schema.org/", "@id": "http://a/a", "name": "x"}',
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><a xmlns="http://a/" rdf:about="b"/>',
+        "a\tp\tb",
+    ],
 }
 LINES = list(itertools.chain(*OWN_LINES.values()))
 NASTY = [
@@ -239,6 +247,11 @@ def check_bear(path: Path, name: str, other: str, content: str) -> Source:
     return source
 
 
+def check_rdf(path: Path) -> None:
+    check_streams(open_source("rdf", files=[path], collapse_blank_nodes=True, merge_same_as=True))
+    check_streams(open_source("rdf", files=[path], triples=True, labels=[path]))
+
+
 def check_bear_metadata(path: Path) -> None:
     check_bear(path, FILE, "P1.jsonl", '{"sub_id": "Q1", "obj_id": "Q2"}\n')
 
@@ -271,6 +284,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "scores": read_human_scores,
     "trex": check_trex,
     "dbpedia": check_dbpedia,
+    "rdf": check_rdf,
     "bear metadata": check_bear_metadata,
     "bear facts": check_bear_facts,
 }

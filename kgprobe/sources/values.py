@@ -106,10 +106,11 @@ def fact_id(subject: str, relation: str, object_: str, start: str | None) -> str
     Raises:
         ValueError: the id is longer than ``ID_LIMIT`` characters.
     """
-    parts = [subject, relation, object_]
-    if any(" " in part for part in parts) or object_.startswith("@"):
+    identifier = f"{subject} {relation} {object_}"
+    if identifier.count(" ") > 2 or object_.startswith("@"):
+        parts = (subject, relation, object_)
         identifier = " | ".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
         identifier += f" | @{start}" if start is not None else " |"
-    else:
-        identifier = " ".join(parts) + (f" @{start}" if start is not None else "")
+    elif start is not None:
+        identifier += f" @{start}"
     return check_id(identifier, "id made of subject, relation and object")

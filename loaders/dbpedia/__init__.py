@@ -11,133 +11,41 @@ Read from every file:
 - intermediate nodes (``dbr:X__Tenure__1``), rows of a table within a page: their things become facts of the page, with
   their dates as interval; their numbers and texts are left out.
 
-Everything is read once, and grouped on disk (:mod:`.preparing`, with the cost).
+The machinery is that of :mod:`kgprobe.loaders.rdf`.
 """
 
+import math
 import re
-import weakref
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgprobe.base.errors import KgprobeError, how_to_install
+from kgprobe.base.errors import KgprobeError
 from kgprobe.base.options import option
-from kgprobe.base.records import Placed, Relation
-from kgprobe.base.temporary import temporary_folder
+from kgprobe.base.records import Rejected, Relation
 from kgprobe.sources.contract import Loader
 from kgprobe.sources.lines import InputFile, fingerprint, open_input
 from kgprobe.verbalize.templates.file import read_relations
 
-from ..wikidata_model import (
-    LANGUAGES_OPTION,
-    LITERALS_OPTION,
-    TEMPLATES_OPTION,
-    check_forms,
-    distinct_languages,
-    with_templates,
-)
-from .identifiers import words
+from ..rdf import RDF_LANGUAGES_OPTION, RDF_LITERALS_OPTION, missing_packages
+from ..wikidata_model import TEMPLATES_OPTION, check_forms, distinct_languages
+from .identifiers import RESOURCE, DBpediaVocabulary
 
 if TYPE_CHECKING:
-    from .preparing import Prepared, ReadingOptions
+    from ..rdf.reading import StatementReader
+    from ..rdf.source import RdfFiles
 
 OWN_TEMPLATES = Path(__file__).with_name("relations.jsonl")
 
 INTERMEDIATE = ("fold", "remove")
 
+_DOMAIN = "dbpedia.org/"
 _RELATION_ID = re.compile(r"rdfs:seeAlso|db[op](?:-[a-z][a-z-]*)?:\S+")
-_LANGUAGES_HELP = (
-    "Language of labels, other names, descriptions and texts; repeatable, the first with a label gives it."
-)
 
 
-@dataclass
-class DBpedia:
-    """Files as a source; see :class:`kgprobe.sources.contract.Source`. Errors are reported with the relations.
-
-    All files are read for the first stream, which takes most of the time of a load.
-
-    Attributes:
-        popularity: table of page views; may be None.
-        templates: the user's templates, which override ours.
-    """
-
-    name: str
-    fingerprint: str
-    files: list[InputFile]
-    popularity: InputFile | None
-    templates: InputFile | None
-    reading: "ReadingOptions"
-    partial: bool = False
-    _prepared: "Prepared | None" = field(default=None, init=False)
-
-    @property
-    def total(self) -> int:
-        """The bytes of all files three times: for reading, and for each of the two streams made of them."""
-        return 3 * self._size
-
-    @property
-    def done(self) -> int:
-        """Part of ``total`` done so far."""
-        if self._prepared is None:
-            return sum(file.position for file in self.files)
-        given = self._prepared.entities.given + self._prepared.facts.given
-        return self._size + int(self._size * given)
-
-    @property
-    def not_loaded(self) -> Mapping[str, int]:
-        """Numbers of statements that are not loaded, by kind; known after reading."""
-        return {} if self._prepared is None else dict(self._prepared.not_loaded)
-
-    @property
-    def _size(self) -> int:
-        return sum(file.size for file in self.files)
-
-    def relations(self) -> Iterator[Placed]:
-        """Yield the rejected records; then the relations with facts, with our sentences if any."""
-        prepared = self._read()
-        yield from prepared.problems()
-        yield from with_templates(_relations(prepared), self.templates, lambda name: True)
-
-    def entities(self) -> Iterator[Placed]:
-        """Yield things, values and classes."""
-        from .records import read_entities
-
-        return read_entities(self._read())
-
-    def facts(self) -> Iterator[Placed]:
-        """Yield the facts, each once."""
-        from .records import read_facts
-
-        return read_facts(self._read())
-
-    def _read(self) -> "Prepared":
-        from .preparing import prepare
-
-        if self._prepared is None:
-            with ExitStack() as stack:
-                folder = stack.enter_context(temporary_folder("dbpedia"))
-                prepared = prepare(folder, self.files, self.popularity, self.reading)
-                # With the last who could read it, or at the end of the program.
-                weakref.finalize(prepared, stack.pop_all().close)
-            self._prepared = prepared
-        return self._prepared
-
-
-def _relations(prepared: "Prepared") -> Iterator[Placed]:
-    own = own_templates()
-    for id_, notes in prepared.relations.items():
-        if notes.place:
-            # Info boxes mean by a name what the ontology means by it.
-            known = own.get(id_) or own.get(f"dbo:{id_.partition(':')[2]}") or Relation(id_)
-            label = notes.label[1] if notes.label else known.label or words(id_)
-            description = notes.description[1] if notes.description else known.description
-            line, file = prepared.line_and_file(notes.place)
-            yield Placed(line, replace(known, id=id_, label=label, description=description), file)
-
-
+@cache
 def own_templates() -> dict[str, Relation]:
     """Return the loader's own sentences and questions by the relation's id."""
     templates = {}
@@ -145,6 +53,13 @@ def own_templates() -> dict[str, Relation]:
         if isinstance(placed.record, Relation):
             templates[placed.record.id] = placed.record
     return templates
+
+
+def _own_relation(id_: str) -> Relation:
+    own = own_templates()
+    # Info boxes mean by a name what the ontology means by it.
+    known = own.get(id_) or own.get(f"dbo:{id_.partition(':')[2]}") or Relation(id_)
+    return replace(known, id=id_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +71,7 @@ class DBpediaOptions:
         " once: facts, labels, types, redirects, disambiguations, the ontology.",
         positional=True,
     )
-    languages: tuple[str, ...] = option(
-        **{**LANGUAGES_OPTION, "default": ("en",), "help": _LANGUAGES_HELP}, common=True
-    )
+    languages: tuple[str, ...] = option(**RDF_LANGUAGES_OPTION, common=True)
     relations: tuple[str, ...] = option(
         (),
         "Read facts of this relation alone, as dbo:capital or dbp:capital; may be given several times.",
@@ -173,9 +86,7 @@ class DBpediaOptions:
         choices=INTERMEDIATE,
         common=True,
     )
-    literals: bool = option(
-        **{**LITERALS_OPTION, "help": "Load dates, quantities and texts as objects of facts."}, common=True
-    )
+    literals: bool = option(**RDF_LITERALS_OPTION, common=True)
     popularity: Path | None = option(
         None,
         "Page views: a page's title and a number a line, parted by a tab or space; those of redirects are added.",
@@ -185,14 +96,15 @@ class DBpediaOptions:
     templates: Path | None = option(**TEMPLATES_OPTION, common=True)
 
 
-def open_dbpedia(options: DBpediaOptions) -> DBpedia:
+def open_dbpedia(options: DBpediaOptions) -> "RdfFiles":
     """Open files as a source; reads only the beginning of each."""
     check_forms("relations", options.relations, _RELATION_ID, "dbo:capital")
     languages = tuple(language.lower() for language in distinct_languages(options.languages))
     try:
-        from .preparing import ReadingOptions
+        from ..rdf.reading import ReadingOptions
+        from ..rdf.source import RdfFiles
     except ImportError as error:
-        raise KgprobeError(f"Triples are read by the package pyoxigraph: {how_to_install('dbpedia')}.") from error
+        raise missing_packages(error) from error
     files = [open_input(path) for path in options.files]
     popularity = open_input(options.popularity) if options.popularity is not None else None
     templates = open_input(options.templates) if options.templates is not None else None
@@ -203,20 +115,100 @@ def open_dbpedia(options: DBpediaOptions) -> DBpedia:
         "literals": options.literals,
         "tables": [popularity is not None, templates is not None],
     }
-    tables = filter(None, (popularity, templates))
-    return DBpedia(
+
+    def read(reader: "StatementReader", number: int, file: InputFile) -> None:
+        if file is popularity:
+            _read_views(reader, number, file)
+            return
+        reader.read(number, file)
+        if file is files[-1] and reader.store.is_empty():
+            _check_foreign(files)
+
+    return RdfFiles(
         name=", ".join(file.name for file in files),
-        fingerprint=fingerprint([*files, *tables], chosen),
-        files=files,
-        popularity=popularity,
+        fingerprint=fingerprint([*files, *filter(None, (popularity, templates))], chosen),
+        files=[*files, *filter(None, [popularity])],
         templates=templates,
+        vocabulary=DBpediaVocabulary(),
         reading=ReadingOptions(
             languages,
             frozenset(options.relations),
             fold=options.intermediate == INTERMEDIATE[0],
             literals=options.literals,
         ),
+        read=read,
+        shipped=_own_relation,
     )
+
+
+def _check_foreign(files: Sequence[InputFile]) -> None:
+    """Raise if no triple of files is of DBpedia."""
+    from ..rdf.triples import read_triples
+
+    foreign = ""
+    for file in files:
+        for line, quad in read_triples(file):
+            if not isinstance(quad, Rejected):
+                if _DOMAIN in str(quad):
+                    return
+                foreign = foreign or f"{file.name}, line {line}: {str(quad.subject).strip('<>')}"
+    if foreign:
+        raise KgprobeError(
+            f"{foreign} is not of DBpedia (http://dbpedia.org/resource/…), nor is any other triple: nothing is loaded."
+            " `kgprobe load rdf` reads any RDF."
+        )
+
+
+def _read_views(reader: "StatementReader", number: int, file: InputFile) -> None:
+    """Read the page views; those of redirects are added to their ends."""
+    from ..rdf.store import place_of
+
+    for line, row in read_popularity(file):
+        place = place_of(number, line)
+        if isinstance(row, Rejected):
+            reader.store.report(place, row.reason, row.broken_off)
+        else:
+            reader.store.rows["views"].extend((row[0], place, row[1]))
+            reader.store.write()
+
+
+def read_popularity(file: InputFile) -> Iterator[tuple[int, tuple[str, float] | Rejected]]:
+    """Yield the rows: line, and id with number. A page is named by its title, its id (``dbr:Paris``) or its IRI.
+
+    Blank lines and lines that begin with ``#`` are none; nor is the first where its number is none: a header.
+    """
+    for number, line in file.lines():
+        if isinstance(line, Rejected):
+            yield number, line
+            continue
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError as error:
+            yield number, Rejected(f"not UTF-8: {error.reason} at byte {error.start + 1}")
+            continue
+        if not text or text.startswith("#"):
+            continue
+        name, _, count = text.rpartition("\t") if "\t" in text else text.rpartition(" ")
+        views = _count(count)
+        if views is not None and name.strip():
+            yield number, (_id(name.strip()), views)
+        elif number > 1:
+            yield number, Rejected(f"{text[:80]!r} is not a page followed by a count")
+
+
+def _count(text: str) -> float | None:
+    try:
+        views = float(text)
+    except ValueError:
+        return None
+    return views if math.isfinite(views) and views >= 0 else None
+
+
+def _id(name: str) -> str:
+    if name.startswith(("dbr:", "dbr-")):
+        return name
+    name = name.removeprefix("<").removesuffix(">").removeprefix(RESOURCE)
+    return f"dbr:{name.replace(' ', '_')}"
 
 
 loader = Loader(

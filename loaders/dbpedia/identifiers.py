@@ -3,12 +3,13 @@
 Editions in other languages have other ids: ``dbr-de:Frankreich``, ``dbp-de:hauptstadt``. An id is the rest of the IRI,
 unchanged.
 
-The role of a predicate says what a triple is: a name, a description, a type, a redirect or a fact.
+:class:`DBpediaVocabulary` says what triples are: names, types, redirects, facts, dates of table rows.
 """
 
 import re
-from enum import Enum, auto
 from urllib.parse import unquote
+
+from ..rdf.vocabulary import Meaning, Role, Vocabulary, words
 
 RESOURCE = "http://dbpedia.org/resource/"
 ONTOLOGY = "http://dbpedia.org/ontology/"
@@ -27,7 +28,6 @@ _OWN_PAGE = re.compile(
 # Intermediate node of a table row within a page: X__Tenure__1, in old editions X__1.
 _INTERMEDIATE = re.compile(r"(.+?[^_])__(?:[A-Za-z]\w*?__)?[0-9]+", re.DOTALL)
 _IN_BRACKETS = re.compile(r"(?<=.) \([^()]*\)$", re.DOTALL)
-_HUMP = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def thing(iri: str) -> str | None:
@@ -68,13 +68,6 @@ def _of_edition(iri: str, kind: str) -> str | None:
     return f"{_LETTERS[kind]}-{matched[1]}:{matched[3]}"
 
 
-def owner(identifier: str) -> str | None:
-    """Return the page of an intermediate node (``dbr:X`` of ``dbr:X__Tenure__1``); None for other ids."""
-    # Fast path: nearly all are not.
-    matched = _INTERMEDIATE.fullmatch(identifier) if "__" in identifier else None
-    return None if matched is None else matched[1]
-
-
 def without_brackets(title: str) -> str:
     """Return a page's title without its qualifier: *Paris* of *Paris (mythology)*."""
     return _IN_BRACKETS.sub("", title)
@@ -83,29 +76,6 @@ def without_brackets(title: str) -> str:
 def name_of_thing(identifier: str) -> str:
     """Return the default label of a thing: its page's title without a final part in brackets."""
     return without_brackets(unquote(identifier.partition(":")[2]).replace("_", " ").strip())
-
-
-def words(identifier: str) -> str:
-    """Return the words of a property or class: *birth place* of ``dbo:birthPlace``, *TV show* of ``dbo:TVShow``."""
-    name = unquote(identifier.partition(":")[2]).rpartition("/")[2]
-    parts = []
-    for part in _HUMP.split(name.replace("_", " ")):
-        is_abbreviation = part[1:2].isupper()
-        parts.append(part if is_abbreviation else part.lower())
-    return " ".join(parts).strip()
-
-
-class Role(Enum):
-    """Role of a triple."""
-
-    FACT = auto()
-    LABEL = auto()
-    ALIAS = auto()
-    DESCRIPTION = auto()
-    TYPE = auto()
-    REDIRECT = auto()
-    DISAMBIGUATION = auto()
-    NONE = auto()
 
 
 _ROLES = {
@@ -117,7 +87,6 @@ _ROLES = {
     "http://purl.org/dc/terms/description": Role.DESCRIPTION,
     "http://www.w3.org/2000/01/rdf-schema#comment": Role.DESCRIPTION,
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#type": Role.TYPE,
-    # A class's own types are those that it is a subclass of, as in Wikidata's.
     "http://www.w3.org/2000/01/rdf-schema#subClassOf": Role.TYPE,
     f"{ONTOLOGY}wikiPageRedirects": Role.REDIRECT,
     f"{ONTOLOGY}wikiPageDisambiguates": Role.DISAMBIGUATION,
@@ -128,17 +97,51 @@ _ROLES = {
 _OF_THE_PAGE = ("dbo:wikiPage", "dbp:wikiPage")
 
 # Predicates of an intermediate node for its start, its end, and both.
-STARTS = frozenset(f"dbo:{name}" for name in ("activeYearsStartDate", "activeYearsStartYear", "startDate", "startYear"))
-ENDS = frozenset(f"dbo:{name}" for name in ("activeYearsEndDate", "activeYearsEndYear", "endDate", "endYear"))
-POINTS = frozenset(f"dbo:{name}" for name in ("years", "year", "date"))
+_TIMES = {
+    "start": ("activeYearsStartDate", "activeYearsStartYear", "startDate", "startYear"),
+    "end": ("activeYearsEndDate", "activeYearsEndYear", "endDate", "endYear"),
+    "point": ("years", "year", "date"),
+}
+_TIME_OF = {f"dbo:{name}": time for time, names in _TIMES.items() for name in names}
 
 
-def role_of(predicate: str) -> tuple[Role, str]:
-    """Return the role of a predicate, and for facts the relation's id."""
-    known = _ROLES.get(predicate)
-    if known is not None:
-        return known, ""
-    identifier = relation(predicate)
-    if identifier is None or identifier.startswith(_OF_THE_PAGE):
-        return Role.NONE, ""
-    return Role.FACT, identifier
+class DBpediaVocabulary(Vocabulary):
+    """Vocabulary of DBpedia: pages, the ontology, info boxes. Statements with blank nodes are rejected."""
+
+    mark = "__"
+    nameless = None
+
+    def meaning(self, predicate: str) -> Meaning:
+        """Return the meaning of a predicate."""
+        if predicate in _ROLES:
+            return Meaning(_ROLES[predicate])
+        identifier = relation(predicate)
+        if identifier is None or identifier.startswith(_OF_THE_PAGE):
+            return Meaning(Role.NONE)
+        return Meaning(Role.FACT, identifier, time=_TIME_OF.get(identifier, ""))
+
+    def entity(self, iri: str) -> str | None:
+        """Return the id of a thing with a Wikipedia page; None for others."""
+        return thing(iri)
+
+    def named(self, iri: str) -> str | None:
+        """Return the id of a thing, a class or a property."""
+        return self.entity(iri) or class_(iri) or relation(iri)
+
+    def typed(self, iri: str, type_: str) -> tuple[str, str] | None:
+        """Return the ids of a thing or a class and its class; None if either is of another vocabulary."""
+        id_ = thing(iri) or (class_(iri) if type_.startswith(ONTOLOGY) else None)
+        type_id = class_(type_)
+        return None if id_ is None or type_id is None else (id_, type_id)
+
+    def owner(self, id_: str) -> str | None:
+        """Return the page of an intermediate node (``dbr:X`` of ``dbr:X__Tenure__1``); None for other ids."""
+        # Fast path: nearly all are not.
+        matched = _INTERMEDIATE.fullmatch(id_) if "__" in id_ else None
+        return None if matched is None else matched[1]
+
+    def label(self, id_: str, label: str) -> str:
+        """Return the label of a thing without its qualifier, or its page's title; words for a class."""
+        if id_.startswith("dbr"):
+            return without_brackets(label) or name_of_thing(id_)
+        return label or words(id_)

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import dbpedia
 from kgprobe.base.records import Fact, Rejected
-from kgprobe.loaders.dbpedia.triples import read_triples
+from kgprobe.loaders.rdf.triples import read_triples
 from kgprobe.sources.contract import open_source
 from kgprobe.sources.lines import open_input
 

@@ -38,7 +38,7 @@ def exit_without_reader(*arguments: str, read: int = 0, **environment: str) -> t
 
 COMMANDS = [
     *["", "demo", "graph", "graph start", "graph stop", "graph status", "graph query", "graph shell"],
-    *["load", "load dbpedia", "load example", "load sparql", "load table", "load wikidata"],
+    *["load", "load dbpedia", "load example", "load rdf", "load sparql", "load table", "load wikidata"],
     *["probe", "probe distractors", "probe questions"],
     *["delete", "show", "rounds", "rounds resume", "rounds run", "rounds run questions", "results"],
     *["sample", "sample distractors", "sample facts", "sample negatives", "sample questions"],

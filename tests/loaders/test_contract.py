@@ -156,6 +156,17 @@ def dbpedia(place: Place) -> Input:
     )
 
 
+def rdf(place: Place) -> Input:
+    path = place.folder / "facts.nt"
+    fact = "<http://a/one> <http://a/before> <http://a/{}> .\n"
+    path.write_text(fact.format("two"))
+    return Input(
+        {"files": [path]},
+        lambda: append(path, fact.format("three")),
+        lambda: path.write_text("<http://a/one> <http://a/before> .\n" + fact.format("two")),
+    )
+
+
 def own_graph(place: Place) -> Input:
     endpoint = place.start_server("arcadedb")
     for key, value in (("USER", endpoint.user), ("PASSWORD", endpoint.password), ("DATABASE", endpoint.database)):
@@ -180,6 +191,7 @@ def own_graph(place: Place) -> Input:
 INPUTS: dict[str, Callable[[Place], Input]] = {
     "bear": bear,
     "dbpedia": dbpedia,
+    "rdf": rdf,
     "example": example,
     "graph": own_graph,
     "sparql": sparql,

@@ -17,9 +17,9 @@ from kgprobe.api.loading import load
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph.client import Graph
-from kgprobe.loaders.dbpedia import own_templates, preparing
+from kgprobe.loaders.dbpedia import own_templates
+from kgprobe.loaders.rdf import store
 from kgprobe.sources.contract import Source, open_source
-from tests.loaders.dbpedia.test_pages import naive
 
 pytestmark = pytest.mark.usefixtures("module_home")
 
@@ -372,6 +372,18 @@ def test_truncated_archive_loads_what_is_whole_and_fails(tmp_path: Path, graph: 
         report.check()
 
 
+def naive(pairs: list[tuple[str, str]], id_: str) -> str | None:
+    """Return the end of redirects, followed one by one."""
+    first = dict(reversed(pairs))
+    seen = []
+    while id_ in first:
+        if id_ in seen:
+            return seen[0]
+        seen.append(id_)
+        id_ = first[id_]
+    return id_ or None
+
+
 NAMES = st.sampled_from([f"dbr:{letter}" for letter in "ABCDEF"])
 
 
@@ -379,13 +391,11 @@ NAMES = st.sampled_from([f"dbr:{letter}" for letter in "ABCDEF"])
 @given(
     facts=st.lists(st.tuples(NAMES, st.sampled_from(["dbo:p", "dbp:p"]), NAMES), max_size=20),
     pages=st.lists(st.tuples(NAMES, st.one_of(NAMES, st.just(""))), max_size=6),
-    parts=st.integers(1, 5),
 )
 def test_facts_and_entities_are_those_of_a_naive_reading(
     tmp_path_factory: pytest.TempPathFactory,
     facts: list[tuple[str, str, str]],
     pages: list[tuple[str, str]],
-    parts: int,
 ) -> None:
     pages = [(source, target) for source, target in pages if source != target]
     resolved = {
@@ -395,9 +405,8 @@ def test_facts_and_entities_are_those_of_a_naive_reading(
     }
     folder = Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(preparing, "_FEWEST_PARTS", parts)
-        patched.setattr(preparing, "_BATCH", 3)
-        patched.setattr(preparing, "_REMEMBERED", 2)
+        patched.setattr(store, "_WAITING", 3)
+        patched.setattr(store, "_BATCH", 2)
         _, entities, read_facts, _ = read(
             write(folder / "facts.nt", "dbr:G dbo:p dbr:H", *(" ".join(fact) for fact in facts)),
             write(
@@ -425,13 +434,13 @@ def test_scratch_files_go_with_the_source(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(list(source.facts())) == 1
     assert len([one for one in scratch.iterdir() if one.is_dir()]) == 1
     del source
-    assert list(scratch.glob("dbpedia-*")) == []
+    assert list(scratch.glob("rdf-*")) == []
 
 
 def test_without_the_parser_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "all.nt", "dbr:A dbo:part dbr:B")
-    for name in ("preparing", "triples"):
-        monkeypatch.delitem(sys.modules, f"kgprobe.loaders.dbpedia.{name}", raising=False)
+    for name in ("reading", "source", "store", "triples"):
+        monkeypatch.delitem(sys.modules, f"kgprobe.loaders.rdf.{name}", raising=False)
     real = builtins.__import__
 
     def without(name: str, *arguments: Any, **named: Any) -> Any:
@@ -440,5 +449,5 @@ def test_without_the_parser_the_extra_is_named(tmp_path: Path, monkeypatch: pyte
         return real(name, *arguments, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(KgprobeError, match=r'pip install -e "\.\[dbpedia\]"'):
+    with pytest.raises(KgprobeError, match=r'pip install -e "\.\[rdf\]"'):
         open_source("dbpedia", files=[path])

@@ -4,19 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgprobe.loaders.dbpedia.identifiers import class_, name_of_thing, owner, relation, thing, words
-from kgprobe.loaders.dbpedia.literals import (
+from kgprobe.loaders.dbpedia.identifiers import DBpediaVocabulary, class_, name_of_thing, relation, thing
+from kgprobe.loaders.rdf.literals import (
     EMPTY_TEXT,
     LONG_TEXT,
     OTHER_LANGUAGE,
     TEXT_LIMIT,
-    WEB_ADDRESS,
     Value,
     date_bound,
     read_value,
     value_entity,
     value_id,
 )
+from kgprobe.loaders.rdf.vocabulary import WEB_ADDRESS, words
 
 XSD, UNIT = "http://www.w3.org/2001/XMLSchema#", "http://dbpedia.org/datatype/"
 
@@ -63,11 +63,11 @@ def test_names() -> None:
 
 
 def test_intermediate_nodes_belong_to_a_page() -> None:
-    assert owner("dbr:Barack_Obama__Tenure__1") == "dbr:Barack_Obama"
-    assert owner("dbr:Zinedine_Zidane__CareerStation__12") == "dbr:Zinedine_Zidane"
-    assert owner("dbr:Zinedine_Zidane__2") == "dbr:Zinedine_Zidane"
-    assert owner("dbr:Christopher__Bowen") is None
-    assert owner("dbr:Apollo_11") is None
+    assert DBpediaVocabulary().owner("dbr:Barack_Obama__Tenure__1") == "dbr:Barack_Obama"
+    assert DBpediaVocabulary().owner("dbr:Zinedine_Zidane__CareerStation__12") == "dbr:Zinedine_Zidane"
+    assert DBpediaVocabulary().owner("dbr:Zinedine_Zidane__2") == "dbr:Zinedine_Zidane"
+    assert DBpediaVocabulary().owner("dbr:Christopher__Bowen") is None
+    assert DBpediaVocabulary().owner("dbr:Apollo_11") is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Literals of DBpedia's triples: dates with their precision, numbers, measures, texts in a language.
+"""Literals of RDF: dates with their precision, numbers, measures, texts in a language.
 
 - Dates, numbers and units are those of :mod:`kgprobe.loaders.literals`; the datatype of a number is that of its triple.
+- A number with a datatype of another vocabulary has its last part as unit: ``"5.5"^^<…/datatype/kilometre>``.
 - Texts have the type ``string``. Left out are empty texts, other languages, texts longer than ``TEXT_LIMIT`` characters
   and web addresses.
 """
@@ -13,17 +14,28 @@ from kgprobe.base.records import Entity
 from kgprobe.sources.values import check_id, plain_name, tidy
 
 from ..literals import DATE, NUMBER, QUANTITY, STRING, NotLoaded, date_literal, normal_number, unit_words, value_literal
-from .identifiers import words
+from .vocabulary import WEB_ADDRESS, last_part, words
 
 TEXT_LIMIT = 200
 
 EMPTY_TEXT = NotLoaded("empty text")
 LONG_TEXT = NotLoaded(f"text of more than {TEXT_LIMIT} characters")
 OTHER_LANGUAGE = NotLoaded("text in another language")
-WEB_ADDRESS = NotLoaded("web address")
+COORDINATES = NotLoaded("coordinates")
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_UNIT = "http://dbpedia.org/datatype/"
+_OWN = (_XSD, "http://www.w3.org/1999/02/22-rdf-syntax-ns#")
+_SCHEMA = re.compile("https?://schema.org/")
+_SCHEMA_KINDS = {
+    "Date": "date",
+    "DateTime": "dateTime",
+    "Integer": "integer",
+    "Number": "decimal",
+    "Float": "double",
+    "Text": "string",
+    "Boolean": "boolean",
+    "URL": "anyURI",
+}
 _WHOLE = frozenset(
     (
         *("integer", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger"),
@@ -58,10 +70,12 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
     """
     if language is not None:
         return _text(text) if language in languages else OTHER_LANGUAGE
-    if datatype.startswith(_UNIT):
-        unit = check_id(datatype[len(_UNIT) :], "unit of a value")
-        return Value(normal_number(text), unit) if NUMBER.fullmatch(text.strip()) else _text(text)
-    kind = datatype.removeprefix(_XSD)
+    if not datatype.startswith(_OWN):
+        kind = _SCHEMA_KINDS.get(_SCHEMA.sub("", datatype), "")
+        if not kind:
+            return _measure(text, datatype)
+    else:
+        kind = datatype.removeprefix(_XSD)
     if kind in _PARTS:
         return _date(text.strip(), kind)
     if kind == "gMonthDay":
@@ -107,6 +121,13 @@ def kind_of(value: Value) -> NotLoaded:
     if value.datatype in ("date", _DAY_OF_YEAR):
         return DATE
     return STRING if value.datatype == "string" else QUANTITY
+
+
+def _measure(text: str, datatype: str) -> Value | NotLoaded:
+    if datatype.endswith(("wktLiteral", "gmlLiteral")):
+        return COORDINATES
+    unit = check_id(last_part(datatype), "unit of a value")
+    return Value(normal_number(text), unit) if NUMBER.fullmatch(text.strip()) else _text(text)
 
 
 def _text(text: str) -> Value | NotLoaded:

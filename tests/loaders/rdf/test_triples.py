@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.base.records import Rejected
-from kgprobe.loaders.dbpedia.triples import read_triples
+from kgprobe.loaders.rdf.triples import read_triples
 from kgprobe.sources.lines import open_input
 
 
