@@ -315,13 +315,9 @@ def _calibration_verdict(table: Sequence[RankedMeasure], folds: int) -> str:
     return f"{verdict}. On its own facts, {first_on_own.measure} agrees best (τ {facts})."
 
 
-class _CalibratedScorer(msgspec.Struct):
-    name: str
-
-
 class _CalibratedSettings(msgspec.Struct):
     graph: str
-    scorer: _CalibratedScorer
+    scorer: dict[str, Any]
     counts: list[int]
     karr: str
     continuation: str
@@ -339,7 +335,7 @@ class Calibrated(msgspec.Struct):
     @property
     def model(self) -> str:
         """Name of the model."""
-        return self.config.scorer.name
+        return str(self.config.scorer.get("name"))
 
     @property
     def best(self) -> dict[str, list[dict[str, Any]]]:
