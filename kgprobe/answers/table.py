@@ -217,31 +217,6 @@ class Answers:
         frame: pd.DataFrame = pd.DataFrame(columns)
         return frame
 
-    def agreements(self) -> "pd.DataFrame":
-        """Return the facts with several answers, and how many of these are the same one.
-
-        Returns:
-            By fact: fact; right, True if the right answer is the most frequent one, alone; and confidence, the share of
-            the most frequent answer. Wrong answers are compared by their text without case.
-        """
-        import pandas as pd
-
-        facts, rows, of_fact = self._by_fact
-        is_right = self._verdicts[rows] == _VERDICTS.index(Verdict.RIGHT.value)
-        counts: list[Counter[str | None]] = [Counter() for _ in facts]
-        for fact, right, prediction in zip(
-            of_fact.tolist(), is_right.tolist(), self.texts("prediction", rows), strict=True
-        ):
-            counts[fact][None if right else str(prediction).casefold()] += 1
-        rated = []
-        for fact, answers in zip(facts, counts, strict=True):
-            if answers.total() > 1:
-                most = max(answers.values())
-                alone = answers[None] == most and list(answers.values()).count(most) == 1
-                rated.append((fact, alone, most / answers.total()))
-        frame: pd.DataFrame = pd.DataFrame(rated, columns=["fact", "right", "confidence"])
-        return frame
-
     def frame(self) -> "pd.DataFrame":
         """Return the table in pandas, with the columns that every probe has."""
         names = ("subject", "fact", "relation", "verdict", "question", "right_answer", "prediction", "probability")

@@ -170,7 +170,6 @@ def group_table(
 def calibration(
     results: "Sequence[Stored]",
     *,
-    confidence: str | None = None,
     by: str | None = None,
     graph: Graph | None = None,
     seed: int = 0,
@@ -179,42 +178,36 @@ def calibration(
 
     >>> made = kgprobe.measure(graph, "demo", "choices", limit=40)
     >>> found = kgprobe.calibration([made])
-    >>> [(row.answers, row.source) for row in found.figures]
-    [(40, 'probability')]
+    >>> [(row.name, row.answers) for row in found.figures]
+    [('all', 40)]
 
     Cost: reading all answers; some seconds of simulation for each row and million answers.
 
     Args:
-        results: measurements and runs.
-        confidence: ``probability`` of the preferred answer among the compared ones (probes ``choices``, ``distractors``
-            and ``examples``), or ``agreement`` of a fact's answers (any probe that asks a fact several times); None
-            takes the former where there is one.
+        results: measurements and runs of the probes ``choices``, ``examples``, or ``distractors`` with one sentence.
         by: also for groups of facts: ``entity``, ``relation``, ``type``, ``year`` or ``popularity``, as in
             :func:`group_table`; the largest first. Needs ``graph``.
         graph: graph of the results.
         seed: of the simulation of intervals.
 
     Raises:
-        ArgumentError: no results, an unknown kind or confidence, ``by`` without ``graph``, or a probe without
-            probabilities.
+        ArgumentError: no results, an unknown kind, or ``by`` without ``graph``.
         KgprobeError: a result has no answers with a confidence.
     """
     from kgprobe.results.answers import refuse_repeated
-    from kgprobe.results.calibration import CONFIDENCES, calibrate
+    from kgprobe.results.calibration import calibrate
     from kgprobe.results.group_table import KINDS, facts_by_group, grouping_of
 
     if not results:
         raise ArgumentError("results", "is empty; expected measurements or runs.")
     refuse_repeated("results", results)
-    if confidence is not None:
-        check_choice("confidence", confidence, CONFIDENCES)
     if by is None:
-        return calibrate(results, confidence, groups={}, by=None, seed=seed)
+        return calibrate(results, groups={}, by=None, seed=seed)
     check_choice("by", by, KINDS)
     if graph is None:
         raise ArgumentError("graph", "is needed for groups of facts; give the graph of the results.")
     groups = facts_by_group(graph, results, grouping_of(graph, by, (), None))
-    return calibrate(results, confidence, groups=groups, by=by, seed=seed)
+    return calibrate(results, groups=groups, by=by, seed=seed)
 
 
 def write_sheet(results: "Sequence[Stored]", output: str | Path, *, per_kind: int = 50, seed: int = 0) -> int:

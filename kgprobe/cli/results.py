@@ -163,13 +163,6 @@ _kind_option = cloup.option(
         is_flag=True,
         help="Print whether confidence says how often answers are right; with --by, also by group.",
     ),
-    cloup.option(
-        "--confidence",
-        cls=RareOption,
-        type=Choice(["probability", "agreement"]),
-        help="Take confidence from the probability of the answer among the compared ones, or from the agreement of a"
-        " fact's answers.  [default: probability where the probe compares names]",
-    ),
 )
 @cloup.option_group(
     "Rates by group",
@@ -209,7 +202,6 @@ def show(
     known: bool,
     about: tuple[str, ...],
     calibrated: bool,
-    confidence: str | None,
     graph: str | None,
     as_json: bool,
     figures: Mapping[str, Any],
@@ -238,8 +230,6 @@ def show(
     kgprobe show my-choices --by-confidence --by relation
     """  # noqa: D301
     lists_facts = unknown or known or bool(about)
-    if confidence is not None and not calibrated:
-        raise click.UsageError("--confidence is for --by-confidence; give that, too.")
     if calibrated or any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
         if lists_facts:
             what = "--by-confidence" if calibrated else "groups or GRAPH=NAME"
@@ -247,7 +237,7 @@ def show(
         if figures:
             raise click.UsageError("--types-of and --mean-over are for judged graphs, without groups or GRAPH=NAME.")
         if calibrated:
-            table: ConfidenceCalibration | RateTable = _calibration(names, kind, graph, confidence, grouping)
+            table: ConfidenceCalibration | RateTable = _calibration(names, kind, graph, grouping)
         else:
             table = _rates(names, kind, graph, grouping)
         page = table.page()
@@ -323,7 +313,7 @@ def _rates(names: Sequence[str], kind: str | None, graph: str | None, grouping: 
 
 
 def _calibration(
-    names: Sequence[str], kind: str | None, graph: str | None, confidence: str | None, grouping: Mapping[str, Any]
+    names: Sequence[str], kind: str | None, graph: str | None, grouping: Mapping[str, Any]
 ) -> "ConfidenceCalibration":
     """Return the calibration of results, also by group."""
     from kgprobe.results.shelf import find, needs_graph, newest
@@ -336,7 +326,7 @@ def _calibration(
     is_needed = by is not None or any(map(needs_graph, chosen))
     with open_graph(graph) if is_needed else nullcontext() as connection, waiting("Reading the answers"):
         opened = [each.open(connection) for each in chosen]
-        return kgprobe.calibration(opened, confidence=confidence, by=by, graph=connection)
+        return kgprobe.calibration(opened, by=by, graph=connection)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pandas as pd
 
-from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean, Percent, Share
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.results.answers import Stored
@@ -28,12 +28,6 @@ from kgprobe.stats.calibration import (
 )
 from kgprobe.stats.proportions import share
 
-PROBABILITY, AGREEMENT = "probability", "agreement"
-# Sources of confidence, with their definition.
-CONFIDENCES = {
-    PROBABILITY: "probability of the preferred answer, divided by the sum over all compared ones",
-    AGREEMENT: "share of the most frequent answer among a fact's answers",
-}
 # Probes whose answers are chosen among names with probabilities.
 _CHOOSING = ("choices", "distractors", "examples")
 # Fewer answers have no figures.
@@ -67,7 +61,6 @@ class CalibrationRow(ResultRow):
     result: Annotated[str, Heading("result")]
     group: str
     name: Annotated[str, Heading("facts")]
-    source: Annotated[str, Heading("confidence by")]
     answers: Annotated[int, Heading("answers")]
     accuracy: Annotated[float | None, Heading("accuracy", Percent)] = None
     confidence: Annotated[float | None, Heading("mean confidence", Percent)] = None
@@ -156,7 +149,7 @@ def _sentence(row: CalibrationRow) -> str:
     if row.error.low == 0:
         verdict = "no miscalibration is shown"
     else:
-        verdict = "overconfident" if row.confidence > row.accuracy else "underconfident"
+        verdict = f"{'over' if row.confidence > row.accuracy else 'under'}confident on average"
     return (
         f"{row.result}: confidence {row.confidence:.0%}, accuracy {row.accuracy:.0%}, calibration error {row.error}:"
         f" {verdict}."
@@ -165,7 +158,6 @@ def _sentence(row: CalibrationRow) -> str:
 
 def calibrate(
     results: Sequence[Stored],
-    source: str | None,
     *,
     groups: Mapping[str, tuple[str, Sequence[str]]],
     by: str | None,
@@ -174,7 +166,6 @@ def calibrate(
     """Return the calibration of results.
 
     Args:
-        source: a key of :data:`CONFIDENCES`; None takes probabilities where the probe compares names, else agreement.
         groups: by id of a group, its name and its facts; empty for all facts alone.
         by: definition of the groups.
 
@@ -183,19 +174,17 @@ def calibrate(
     """
     figures, ranges, coverage = [], [], []
     for label, result in zip(labels_of([result.about for result in results]), results, strict=True):
-        own = _own_source(result, source)
-        answers = _answers(label, result, own)
-        figures.append(calibration_of(label, _ALL, _ALL, own, answers, seed=seed))
+        answers = _answers(label, result)
+        figures.append(calibration_of(label, _ALL, _ALL, answers, seed=seed))
         ranges += _reliability(label, answers)
         coverage += _coverage(label, answers)
         for group, (name, facts) in groups.items():
             members = answers[answers["fact"].isin(facts)]
             if len(members):
-                figures.append(calibration_of(label, group, name, own, members, seed=seed))
+                figures.append(calibration_of(label, group, name, members, seed=seed))
     config = {
         "results": [str(result.folder.resolve()) for result in results],
         "by": by,
-        "confidence": source,
         "seed": seed,
     }
     few = sum(row.error is None for row in figures)
@@ -203,31 +192,29 @@ def calibrate(
     return ConfidenceCalibration(figures=figures, ranges=ranges, coverage=coverage, config=config, notes=notes)
 
 
-def _own_source(result: Stored, source: str | None) -> str:
-    """Return the source of a result's confidences."""
-    chooses = result.kind.name in _CHOOSING
-    if source == PROBABILITY and not chooses:
-        raise ArgumentError(
-            "confidence", f"is probability, which the probe {result.kind.name} has not; take agreement instead."
+def _answers(label: str, result: Stored) -> pd.DataFrame:
+    """Return the answers with a confidence; see :meth:`~kgprobe.answers.table.Answers.confidences`."""
+    probe = result.kind.name
+    if probe not in _CHOOSING:
+        raise KgprobeError(
+            f"{label} has no confidence: the probe {probe} compares no names. Measure with choices, examples, or"
+            " distractors and one sentence."
         )
-    return source or (PROBABILITY if chooses else AGREEMENT)
-
-
-def _answers(label: str, result: Stored, source: str) -> pd.DataFrame:
-    answers = result.answers.confidences() if source == PROBABILITY else result.answers.agreements()
-    rated: pd.DataFrame = answers.dropna(subset="confidence")
+    if probe == "distractors" and result.about.described.get("sentences") != 1:
+        raise KgprobeError(
+            f"{label} asks a fact in several sentences, and its verdict is that of most of them; the probability of one"
+            " says nothing about that. Measure with one sentence (--sentences 1), or with choices."
+        )
+    rated: pd.DataFrame = result.answers.confidences().dropna(subset="confidence")
     if rated.empty:
-        what = "answers with a probability" if source == PROBABILITY else "facts with several answers"
-        raise KgprobeError(f"{label} has no {what}. Ask each fact several times, with --repeats or in rounds.")
+        raise KgprobeError(f"{label} has no answers with a probability above 0.")
     return rated
 
 
-def calibration_of(
-    result: str, group: str, name: str, source: str, answers: pd.DataFrame, *, seed: int
-) -> CalibrationRow:
+def calibration_of(result: str, group: str, name: str, answers: pd.DataFrame, *, seed: int) -> CalibrationRow:
     """Return the figures of answers (columns fact, right and confidence); none for fewer than 20."""
     if len(answers) < _FEWEST:
-        return CalibrationRow(result, group, name, source, len(answers))
+        return CalibrationRow(result, group, name, len(answers))
     right = answers["right"].to_numpy(bool)
     rated = by_confidence(answers["confidence"].to_numpy(np.float64), right)
     facts = pd.factorize(answers["fact"])[0]
@@ -238,7 +225,6 @@ def calibration_of(
         result,
         group,
         name,
-        source,
         len(answers),
         accuracy=float(right.mean()),
         confidence=float(answers["confidence"].mean()),

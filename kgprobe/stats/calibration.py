@@ -20,6 +20,7 @@ Integers = NDArray[np.int64]
 
 RANGES = 10
 _SIMULATIONS = 2_000
+_CALIBRATED = 200
 _TAIL = 0.025
 
 
@@ -75,13 +76,15 @@ def error_interval(answers: ByConfidence, right: Bools, facts: Integers, *, seed
     The error of a finite number of answers is above 0 even then, so that a bootstrap's interval misses 0 about every
     other time. This one consists of the multiples s of the observed differences by range whose error is, with normal
     noise, at least as great as the observed one in 2.5% of the simulations (s = 0 if it is in more), and at most as
-    great. Answers to one fact count as dependent, by a design effect.
+    great. The upper end is at least the 97.5% quantile of the noise alone. Answers to one fact count as dependent, by a
+    design effect; the expectation takes them as independent.
 
     Args:
         right: True for right answers, shape (answers,).
         facts: place of each answer's fact, from 0, shape (answers,).
 
-    Cost: a pass over the answers, 2,000 simulations of the ranges for each of 40 multiples.
+    Cost: a pass over the answers, 200 over their distinct confidences, 2,000 simulations of the ranges for each of 40
+    multiples.
     """
     places = equal_mass(answers.count)
     count, hits = np.bincount(places, answers.count), np.bincount(places, answers.right)
@@ -93,17 +96,22 @@ def error_interval(answers: ByConfidence, right: Bools, facts: Integers, *, seed
     # The second is an answer's variance in a range without both right and wrong answers.
     variance = np.maximum(np.bincount(of_answer, residual**2), count * share * (1 - share))
     deviation = np.sqrt(design * variance)
-    noise = deviation * np.random.default_rng(seed).standard_normal((_SIMULATIONS, len(count)))
+    generator = np.random.default_rng(seed)
+    noise = deviation * generator.standard_normal((_SIMULATIONS, len(count)))
     total = count.sum()
     error = float(np.abs(differences).sum() / total)
+    drawn = generator.binomial(answers.count.astype(np.int64), answers.confidence, (_CALIBRATED, len(answers.count)))
+    calibrated = [error_of(answers.confidence, answers.count, each) for each in drawn]
 
     def share_below(multiple: float) -> float:
         simulated = np.abs(multiple * differences + noise).sum(axis=1) / total
         return float((simulated < error).mean())
 
-    low = _crossing(share_below, 1 - _TAIL)
-    high = _crossing(share_below, _TAIL)
-    return Mean(error, min(low, 1.0) * error, high * error), float(np.abs(noise).sum(axis=1).mean() / total)
+    low = min(1.0, _crossing(share_below, 1 - _TAIL)) * error
+    # Where all answers of a range are right, the observed differences have no spread to multiply.
+    by_noise = float(np.percentile(np.abs(noise).sum(axis=1) / total, 100 * (1 - _TAIL)))
+    high = min(1.0, max(_crossing(share_below, _TAIL) * error, by_noise, error))
+    return Mean(error, low, high), float(np.mean(calibrated))
 
 
 def _crossing(share_below: Callable[[float], float], level: float) -> float:

@@ -1,7 +1,6 @@
 """Calibration of stored results, recomputed from their lines."""
 
 import json
-from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from tests.cli.inprocess import run as cli
 from tests.graph.servers.shared import environment_of
-from tests.models.api.fault_proxy import FaultProxy
 
 if TYPE_CHECKING:
     from kgprobe.models.model import Model
@@ -36,7 +34,7 @@ def test_confidences_are_those_of_the_stored_probabilities(example_graph: Graph,
             right.append(line["verdict"] == "right")
     found = kgprobe.calibration([made])
     (row,) = found.figures
-    assert (row.answers, row.source) == (len(right), "probability")
+    assert row.answers == len(right)
     assert row.brier == pytest.approx(brier_score_loss(right, confidence))
     assert row.confidence == pytest.approx(np.mean(confidence))
     most = sorted(zip(confidence, right, strict=True), reverse=True)[: int(np.ceil(0.8 * len(right)))]
@@ -54,39 +52,15 @@ def test_confidences_are_those_of_the_stored_probabilities(example_graph: Graph,
     assert f"accuracy {row.accuracy:.0%}, calibration error {row.error}" in told.stdout.replace("\n", " ")
 
 
-def test_agreement_counts_equal_answers(example_graph: Graph) -> None:
-    replies = Counter[str]()
-
-    def answer(text: str) -> str:
-        replies[text] += 1
-        return ("Paris.", "paris", "Rome.")[replies[text] % 3]
-
-    with FaultProxy(upstream=answer) as server:
-        options = {"rounds": 3, "facts_per_round": 120, "difficulty": "hard", "sampling": "sequential"}
-        run = kgprobe.run_rounds(
-            example_graph, f"openai:m@{server.url}", "questions", relations=["P36"], as_of=AS_OF, view=False, **options
-        )
-    said: defaultdict[str, list[str]] = defaultdict(list)
-    for answer in run.answers.frame().to_dict("records"):
-        if answer["verdict"] in ("right", "wrong", "refused", "off-format"):
-            said[answer["fact"]].append("" if answer["verdict"] == "right" else answer["prediction"].lower())
-    most = {fact: Counter(own).most_common() for fact, own in said.items() if len(own) > 1}
-    (row,) = kgprobe.calibration([run]).figures
-    assert (row.answers, row.source) == (len(most), "agreement")
-    assert row.confidence == pytest.approx(np.mean([own[0][1] / len(said[fact]) for fact, own in most.items()]))
-    alone = []
-    for own in most.values():
-        (first, count), *others = own
-        alone.append(first == "" and all(other < count for _, other in others))
-    assert row.accuracy == pytest.approx(np.mean(alone))
-    assert 0.5 < row.confidence < 1
-
-
 def test_what_has_no_confidence_is_refused(example_graph: Graph, tiny: "Model") -> None:
     made = kgprobe.measure(example_graph, tiny, "generation", limit=4, as_of=AS_OF)
-    with pytest.raises(ArgumentError, match="probability, which the probe generation has not"):
-        kgprobe.calibration([made], confidence="probability")
-    with pytest.raises(KgprobeError, match="has no facts with several answers"):
+    with pytest.raises(KgprobeError, match="the probe generation compares no names"):
         kgprobe.calibration([made])
+    several = kgprobe.measure(example_graph, tiny, limit=4, distractors=3, as_of=AS_OF)
+    with pytest.raises(KgprobeError, match="--sentences 1"):
+        kgprobe.calibration([several])
+    one = kgprobe.measure(example_graph, tiny, limit=4, distractors=3, sentences=1, as_of=AS_OF)
     with pytest.raises(ArgumentError, match="`graph` is needed"):
-        kgprobe.calibration([made], by="relation")
+        kgprobe.calibration([one], by="relation")
+    (row,) = kgprobe.calibration([one]).figures
+    assert (row.answers, row.error) == (4, None)
