@@ -393,6 +393,8 @@ def open_dump(
         "where": selection.where,
         "years": selection.years,
         "shipped": shipped_digest(shipped),
+        # Loads without it keep their fingerprint.
+        **({"types_as_facts": True} if selection.types_as_facts else {}),
     }
     return Dump(
         name=path.name,

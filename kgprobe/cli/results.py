@@ -234,6 +234,8 @@ def show(
         if lists_facts:
             what = "--by-confidence" if calibrated else "groups or GRAPH=NAME"
             raise click.UsageError(f"--unknown, --known and --about list facts, without {what}.")
+        if figures:
+            raise click.UsageError("--types-of and --mean-over are for judged graphs, without groups or GRAPH=NAME.")
         if calibrated:
             table: ConfidenceCalibration | RateTable = _calibration(names, kind, graph, grouping)
         else:

@@ -41,6 +41,10 @@ _STUDIES: Mapping[str, type] = {
 # Flags that are no settings, or that the result's model, name and kind show.
 _SHOWN_ELSEWHERE = ("model", "name", "graph", "probe", "clozes", "as_paper")
 _IGNORED = frozenset((*_SHOWN_ELSEWHERE, "full", "json", "no_view", "output", "batch_size", "compare_speed"))
+# Settings that are no options of every command.
+_IN_WORDS = {"dataset": "data set", "facts": "facts"}
+# Relations of T-REx-MC (4.2), and those with sentences (4.1).
+_RELATIONS, _WITH_SENTENCES = 50, 12
 # The draw of facts, with defaults.
 _DRAWN = {"limit": None, "balance": None, "with_former": False}
 _NONE, _SHOWN = "none", 3
@@ -56,6 +60,9 @@ def differences(
         content: the content of its file for programs.
     """
     steps = [shlex.split(step)[1:] for step in entry.full.split(" && ")]
+    facts = _facts(kind, content)
+    # Sentences are of some relations only, which a study or a comparison shares with other prompts.
+    shares_few = kind in ("study", "comparison") and "--templates" in entry.full
     differing: dict[str, tuple[str, str | None]] = {}
     for command, own, defaults in _used(kind, folder, content):
         words = command.split()
@@ -67,10 +74,24 @@ def differences(
         if asking and not same:
             differing["command"] = command, " ".join(asking[0][:2])
         # Of several steps, such as one for each prompt, the nearest.
-        each = [_differing(own, defaults, _expected(entry.paper, command, step)) for step in asking or [[]]]
+        known = own if facts is None else {**own, "facts": [str(facts)]}
+        each = []
+        for step in asking or [[]]:
+            relations = _WITH_SENTENCES if shares_few or "sentences" in step else _RELATIONS
+            each.append(_differing(known, defaults, _expected(entry.paper, command, step, relations)))
         nearest = min(each, key=len)
         differing |= nearest
     return differing
+
+
+def _facts(kind: str, content: Mapping[str, Any]) -> int | None:
+    """Return the number of facts of a result; None if its file does not have it."""
+    if kind == "study":
+        # Of the first way of asking.
+        counts = [row["facts"] for row in content.get("relations", ()) if row["method"] == "examples"]
+        return sum(counts) or None
+    facts: int | None = content.get("facts" if kind == "comparison" else "facts_asked")
+    return facts
 
 
 def _asks(words: Sequence[str]) -> bool:
@@ -78,12 +99,21 @@ def _asks(words: Sequence[str]) -> bool:
     return words[0] == "probe" or list(words[:2]) in (["dataset", "probe"], ["rounds", "run"])
 
 
-def _expected(paper: str, command: str, step: Sequence[str]) -> dict[str, list[str]]:
-    """Return the paper's options of a command: those of its preset, and those of a step of the full command."""
+def _expected(paper: str, command: str, step: Sequence[str], relations: int) -> dict[str, list[str]]:
+    """Return the paper's options of a command: those of its preset, and those of a step of the full command.
+
+    Args:
+        relations: number of the relations of a data set that are asked without ``--relation``.
+    """
     given: dict[str, list[str]] = {}
     for word, following in zip(step, [*step[1:], "--"], strict=False):
         if word.startswith("--"):
             given.setdefault(word[2:].replace("-", "_"), []).append("True" if following.startswith("--") else following)
+    if step[:2] == ["dataset", "probe"]:
+        given["dataset"] = [step[2]]
+    if "dataset" in given:
+        of_each = preset_of("latent-knowledge", "dataset build").options["test"].value
+        given["facts"] = [str(of_each * (len(given.get("relation", ())) or relations))]
     # A paper with two methods has a preset for each.
     name = given.get("as_paper", [paper])[0]
     preset = preset_of(name, command).options if name in papers_with(command) else {}
@@ -96,8 +126,11 @@ def _differing(own: Texts, defaults: Texts, expected: Texts) -> dict[str, tuple[
     differing: dict[str, tuple[str, str | None]] = {}
     for name in dict.fromkeys([*own, *expected]):
         values, papers = own.get(name), expected.get(name, defaults.get(name))
+        if name == "facts" and values is None:
+            # Results have it only after their page was written.
+            continue
         if papers is not None and (values is None or set(values) != set(papers)):
-            differing[f"--{name.replace('_', '-')}"] = (
+            differing[_IN_WORDS.get(name, f"--{name.replace('_', '-')}")] = (
                 "not stored" if values is None else _listed(values),
                 _listed(papers),
             )
@@ -179,6 +212,7 @@ def _measurement(config: Mapping[str, Any]) -> tuple[str, Texts, Texts]:
     probe = str(config["probe"])
     drawn = {name: config.get("facts", {}).get(name, default) for name, default in _DRAWN.items()}
     settings = {**config.get("options", {}), **drawn, **_precision(config), "relations": config.get("relations")}
+    settings["dataset"] = config.get("dataset", {}).get("name")
     return "dataset probe" if "dataset" in config else f"probe {probe}", _by_flag(settings), _defaults(probe)
 
 
@@ -196,6 +230,8 @@ def _defaults(probe: str) -> dict[str, Sequence[str]]:
 def _study_settings(config: Mapping[str, Any]) -> dict[str, Sequence[str]]:
     """Return the settings of a study under the names of its command."""
     settings = dict(config)
+    # A path; its measurements have the name.
+    settings.pop("dataset", None)
     if "measures" in config:
         # Of calibration and robustness: distractor measures are named after their strategies.
         parts = [str(measure).partition(":") for measure in config["measures"]]

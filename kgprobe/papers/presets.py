@@ -291,7 +291,7 @@ GRAPHEVAL: Presets = MappingProxyType(
             encoder_batch_size=(8, "4.1"),
         ),
         "judge predict": _preset(
-            negatives=(5, "3.3"),
+            negatives=(5, "code"),
             replace=("any", "3.1"),
             any_type=(True, "3.1"),
             all_relations=(True, "4.1"),

@@ -145,18 +145,23 @@ def test_own_numbers_are_marked_by_settings_of_preset(home: Path) -> None:
         "model": "demo",
         "probe": "examples",
         "headline": "",
+        "facts_asked": 20_000,
         "groups": [{"by": "relation", "name": first, **rates}],
     }
-    for name, limit in (("whole", None), ("small", 12)):
-        write_json(home / "probes" / name, "results.json", content)
+    for name, limit, facts in (("whole", None, 20_000), ("small", 12, 20_000), ("mine", None, 12)):
+        write_json(home / "probes" / name, "results.json", content | {"facts_asked": facts})
         stored = {**settings, "options": options, "facts": {"limit": limit}}
+        stored["dataset"] = {"name": "mine" if name == "mine" else "trex-mc"}
         (home / "probes" / name / "config.json").write_text(json.dumps(stored))
     table = kgprobe.paper("latent-knowledge", "table-8")
     headings = {own.source: own.heading for own in table.own}
     assert headings["demo, whole"] == "average accuracy: demo, whole"
     assert headings["demo, small"] == "average accuracy: demo, small (not the paper's settings)"
+    assert headings["demo, mine"] == "average accuracy: demo, mine (not the paper's settings)"
     assert {str(own) for own in table.own} == {"0.5 [0.254, 0.746]; 12 facts"}
-    (difference,) = table.differences
+    own_data = [(row.setting, row.here, row.paper) for row in table.differences if row.name == "mine"]
+    assert sorted(own_data) == [("data set", "mine", "trex-mc"), ("facts", "12", "20000")]
+    (difference,) = (row for row in table.differences if row.name != "mine")
     assert (difference.name, difference.setting, difference.here, difference.paper) == (
         "small",
         "--limit",
@@ -166,6 +171,7 @@ def test_own_numbers_are_marked_by_settings_of_preset(home: Path) -> None:
     (home / "probes" / "whole" / "config.json").write_text(json.dumps(settings))
     assert {row.here for row in kgprobe.paper("latent-knowledge", "table-8").differences} == {
         "12",
+        "mine",
         "deleted or damaged",
     }
     # In the terminal, in Python and in a notebook.

@@ -70,6 +70,9 @@ def test_graph_is_judged_share_by_share(graph: Graph, tmp_path: Path) -> None:
     assert (head["group"], head["measured"]) == ("country", 2)
     unknown = run("show", "mine", "--types-of", "schema", **home)
     assert (unknown.returncode, "--types-of is 'schema'; no id of a type" in unknown.stderr) == (2, True)
+    for grouped in (("--by", "relation"), ("--center", "r0"), ("--by-confidence",)):
+        refused = run("show", "mine", "--types-of", "schema", *grouped, **home)
+        assert (refused.returncode, "for judged graphs, without groups" in refused.stderr) == (2, True), refused.stderr
     other = run("show", str(tmp_path / "judge"), "--types-of", "schema", **home)
     assert (other.returncode, "are for judged graphs; judge is a judge" in " ".join(other.stderr.split())) == (2, True)
     assert row["correct"] == next(one["raw"] for one in figures if (one["group"], one["metric"]) == ("r0", "correct"))

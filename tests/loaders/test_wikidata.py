@@ -283,8 +283,9 @@ def test_filters(tmp_path: Path) -> None:
     assert [found.id for found in records(opened(tmp_path, compact, ids=frozenset({"Q90"})).entities())] == ["Q90"]
     plain_, truthy = opened(tmp_path, text), opened(tmp_path, text, truthy=True)
     german = opened(tmp_path, text, languages=("de",))
-    fingerprints = {s.fingerprint for s in (by_relation, by_type, by_other_type, by_id, plain_, truthy, german)}
-    assert len(fingerprints) == 7
+    typed = opened(tmp_path, text, types_as_facts=True)
+    chosen = (by_relation, by_type, by_other_type, by_id, plain_, truthy, german, typed)
+    assert len({source.fingerprint for source in chosen}) == 8
 
 
 def test_where_reads_the_items_with_a_statement(tmp_path: Path) -> None:

@@ -87,6 +87,11 @@ def test_every_paper_has_presets() -> None:
     assert all(preset_of("kglens", "load sparql").options["limit"].has(nodes) for nodes in (12_760, 805, 7965))
 
 
+def test_number_of_judged_negatives_is_of_the_papers_code() -> None:
+    # The paper gives no number.
+    assert preset_of("grapheval", "judge predict").options["negatives"].section == "code"
+
+
 def test_preset_of_eic_packs_separate_tokens_with_commas() -> None:
     packed = kgprobe.paper_options("latent-knowledge-eic", "dataset probe")
     assert (packed["examples"], packed["packed"], packed["separate_tokens"]) == (50, True, True)
