@@ -20,6 +20,7 @@ from kgprobe.datasets.asking import dataset_relations
 from kgprobe.datasets.folder import cloze_templates
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids, relation_names, unique_names
+from kgprobe.graph.state import graph_state
 from kgprobe.models.model import Model, Models, load_model
 from kgprobe.papers.baselines.human_data import find_scored, read_human_scores, read_pairs
 from kgprobe.papers.baselines.measures import open_measures
@@ -441,9 +442,10 @@ def study_robustness(
     Args:
         table: CSV file with the columns triples_raw, triples, context, verbalization, errors and correction. Sentences
             without errors count as their own corrections, in a column of their own.
-        calibration: folder of a calibration study (:func:`study_calibration`), or ``latest``: each measure is shown in
-            the best configurations of its folds, with the calibration's number of distractors and form of KaRR; only
-            the best numbers of beams are computed. None shows the largest configurations.
+        calibration: folder of a calibration study of the same model (:func:`study_calibration`), or ``latest`` for the
+            latest one of this model and graph: each measure is shown in the best configurations of its folds, with the
+            calibration's number of distractors, form of KaRR, ``continuation``, ``several_tokens``, ``articles`` and
+            ``former_order``; only the best numbers of beams are computed. None shows the largest configurations.
         context: ``present`` or ``past``: only sentences of this context; None uses all.
         as_of: date at which facts must be current; None is today.
 
@@ -458,14 +460,17 @@ def study_robustness(
     make_options(RobustnessOptions, {"context": context}, "a study of robustness")
     pairs = read_pairs(graph, Path(table), context)
     chosen = make_options(MeasuresOptions, options, "a study of measures")
-    best = None
+    models = models or Models()
+    model = models.open_asked(model)
+    path = best = None
     if calibration is not None:
-        calibrated = read_calibration(Path(calibration))
+        path, calibrated = read_calibration(Path(calibration), model.name, graph_state(graph))
         best, chosen = calibrated.best, calibrated.applied(chosen, options)
     seed = whole_number("seed", seed, 0)
-    measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models or Models(), callbacks)
-    if best is not None and best.keys().isdisjoint(measures.names):
-        raise ArgumentError("calibration", f"has only {', '.join(best)}, none of {', '.join(measures.names)}.")
+    measures = open_measures(graph, model, chosen, seed, as_of_day(as_of), models, callbacks)
+    if best is not None and (lacking := [name for name in measures.names if name not in best]):
+        remedy = f"calibrate with them, or choose others (`measures`): {', '.join(best)}"
+        raise ArgumentError("calibration", f"does not have {', '.join(lacking)}: {remedy}.")
     flawed, corrected = measures.measure(pairs.flawed), measures.measure(pairs.corrected)
     flawless = measures.measure(pairs.flawless) if pairs.flawless else {}
     by_name = {name: Compared(flawed[name], corrected[name], flawless.get(name)) for name in flawed}
@@ -476,7 +481,7 @@ def study_robustness(
         "flawless": len(pairs.flawless),
         **measures.config,
     }
-    config |= {"best": best}
+    config |= {"best": best, "calibration": None if path is None else str(path.parent)}
     study = robustness_study(by_name, len(pairs.flawed), pairs.left_out, measures.model, config, seed, best)
     return study.save()
 

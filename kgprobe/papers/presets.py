@@ -171,7 +171,8 @@ KGLENS: Presets = MappingProxyType(
             "--topic begins at the paper's centers. The paper gives no thresholds of its filters (--min-sitelinks), no"
             " number of walks and no full list of dead relations.",
             steps=(3, "8.1"),
-            limit=(12_760, "table 1"),
+            # Of countries; --topic nba: 805, films: 7,965.
+            limit=PresetOption(12_760, "table 1", also=(805, 7965)),
             with_alias=(True, "8.1"),
             truthy=(True, "8.5"),
             all_objects=(True, "2.2"),

@@ -443,12 +443,14 @@ def _rows(stored: Stored, name: str) -> Sequence[Mapping[str, Any]]:
 
 def _with_interval(
     stored: Stored, name: str, column: str, row: Mapping[str, Any], key: str, digits: int, *, percent: bool = False
-) -> OwnNumber:
-    """Return a number of a row with its interval and its number of facts, if the row has them."""
+) -> Iterator[OwnNumber]:
+    """Yield a number of a row, if known, with its interval and its number of facts, if the row has them."""
     scaled = (row.get(each) for each in (key, f"{key}_low", f"{key}_high"))
     value, low, high = (None if each is None else round(100 * each if percent else each, digits) for each in scaled)
-    unit = next((each for each in ("sentence", "pair") if f"{each}s" in row), "fact")
-    return OwnNumber(name, column, value or 0.0, stored.source, row.get(f"{unit}s"), low, high, unit)
+    # A measure of pairs also has the number of its sentences.
+    unit = next((each for each in ("pair", "sentence") if f"{each}s" in row), "fact")
+    if value is not None:
+        yield OwnNumber(name, column, value, stored.source, row.get(f"{unit}s"), low, high, unit)
 
 
 def _calibration(stored: Stored) -> Iterator[OwnNumber]:
@@ -471,7 +473,7 @@ def _robustness(stored: Stored) -> Iterator[OwnNumber]:
             # Min@n, as in the paper; Avg@n is a row of its own.
             average = "aggregation = avg" in row["options"]
             own_name = f"{name}, Avg@n" if average else name
-            yield _with_interval(stored, own_name, "robustness", row, "tau", 2)
+            yield from _with_interval(stored, own_name, "robustness", row, "tau", 2)
 
 
 def _strategies(stored: Stored) -> Iterator[OwnNumber]:
@@ -485,8 +487,8 @@ def _strategies(stored: Stored) -> Iterator[OwnNumber]:
             known = {f"mean{end}": means[1].get(f"mean{other}") for end, other in _OPPOSITE.items()}
             lost = {key: None if value is None else 1 - value for key, value in known.items()}
             column = "facts lost to the first distractor"
-            yield _with_interval(stored, name, column, {**lost, **facts}, "mean", 1, percent=True)
-            yield _with_interval(stored, name, f"Min@n at n = {last}", {**means[last], **facts}, "mean", 3)
+            yield from _with_interval(stored, name, column, {**lost, **facts}, "mean", 1, percent=True)
+            yield from _with_interval(stored, name, f"Min@n at n = {last}", {**means[last], **facts}, "mean", 3)
 
 
 def _rates(rate: str) -> _Reader:
@@ -495,7 +497,7 @@ def _rates(rate: str) -> _Reader:
     def read(stored: Stored) -> Iterator[OwnNumber]:
         if stored.content.get(rate) is not None:
             row = {**stored.content, "facts": stored.content.get("facts_asked")}
-            yield _with_interval(stored, stored.model, _difficulty(stored), row, rate, 2, percent=True)
+            yield from _with_interval(stored, stored.model, _difficulty(stored), row, rate, 2, percent=True)
 
     return read
 
@@ -506,7 +508,9 @@ def _zero_sense_of(by: str, difficulty: str) -> _Reader:
     def read(stored: Stored) -> Iterator[OwnNumber]:
         if _difficulty(stored) == difficulty:
             for group in _groups(stored, by):
-                yield _with_interval(stored, group["name"], stored.model, group, "zero_sense_rate", 2, percent=True)
+                yield from _with_interval(
+                    stored, group["name"], stored.model, group, "zero_sense_rate", 2, percent=True
+                )
 
     return read
 
@@ -517,17 +521,17 @@ _CATEGORIES = {"with a blunder": "contain blunders"}
 
 def _errors(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "data"):
-        yield _proportion(stored, row, row["error"])
+        yield from _proportion(stored, row, row["error"])
 
 
 def _error_categories(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "categories"):
-        yield _proportion(stored, row, _CATEGORIES.get(row["category"], row["category"]))
+        yield from _proportion(stored, row, _CATEGORIES.get(row["category"], row["category"]))
 
 
-def _proportion(stored: Stored, row: Mapping[str, Any], name: str) -> OwnNumber:
-    number = _with_interval(stored, name, "proportion", row, "share", 1, percent=True)
-    return replace(number, source=f"{row['annotator']}, {stored.kept.name}")
+def _proportion(stored: Stored, row: Mapping[str, Any], name: str) -> Iterator[OwnNumber]:
+    for number in _with_interval(stored, name, "proportion", row, "share", 1, percent=True):
+        yield replace(number, source=f"{row['annotator']}, {stored.kept.name}")
 
 
 def _settled_probability(stored: Stored) -> Iterator[OwnNumber]:
@@ -557,7 +561,7 @@ def _mean_of_relations(stored: Stored) -> Iterator[OwnNumber]:
 
 def _accuracy_of_relations(stored: Stored) -> Iterator[OwnNumber]:
     for group in _groups(stored, "relation"):
-        yield _with_interval(stored, group["name"], "average accuracy", group, "win_rate", 4)
+        yield from _with_interval(stored, group["name"], "average accuracy", group, "win_rate", 4)
 
 
 def _pairs(matrix: str, row: str, column: str, within: str = "") -> _Reader:

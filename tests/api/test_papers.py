@@ -28,6 +28,7 @@ def write_run(home: Path, name: str, difficulty: str, probe: str = "questions") 
         {"by": "all", "name": "all", **group, "zero_sense_rate": 0.5},
         {"by": "year", "name": "2015", **group, "zero_sense_rate": 0.25},
         {"by": "year", "name": "1999", **group, "zero_sense_rate": 0.75},
+        {"by": "year", "name": "2001", **group, "zero_sense_rate": None},
     ]
     content = {
         "name": name,
@@ -92,7 +93,7 @@ def test_stored_study_is_next_to_the_published_numbers(home: Path) -> None:
     row |= {"own_tau": 0.25, "own_deviation": 0.05}
     unranked = row | {"measure": "mine", "tau": None, "deviation": None, "own_facts": 12}
     write_study(home, "calibration", table=[row, unranked])
-    tau = {"tau": 0.4321, "tau_low": 0.1, "tau_high": 0.7, "pairs": 12}
+    tau = {"tau": 0.4321, "tau_low": 0.1, "tau_high": 0.7, "pairs": 12, "sentences": 30}
     averaged = {"measure": "distractors:random", "options": "aggregation = avg, n = 5", "tau": 0.5}
     write_study(home, "robustness", table=[{"measure": "rouge-l", "options": "beams = 1", **tau}, averaged])
     table = kgprobe.paper("distractors", "table-3")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -196,10 +197,10 @@ def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph
         (name, fold) for name in dict.fromkeys(row["measure"] for row in best) for fold in (1, 2, 3)
     ]
     given = {"calibration": calibrated.folder, **few}
-    result = kgprobe.study_robustness(example_graph, tiny, table, **given | {"measures": [*few["measures"], "karr"]})
+    result = kgprobe.study_robustness(example_graph, tiny, table, **given)
     rows = {row.measure: row for row in result.table}
     assert rows.keys() == set(few["measures"])
-    assert "Not in the calibration, and not shown: karr." in result.notes[0]
+    assert result.config["calibration"] == str(calibrated.folder)
     by_options = {(row.measure, row.options): row.tau for row in result.data}
     for name, row in rows.items():
         taus = []
@@ -210,8 +211,17 @@ def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph
         assert (row.tau and row.tau.value) == (pytest.approx(np.mean(known)) if known else None)
     # Without options, those of the calibration; wrong ones are refused before anything is measured.
     alone = {"calibration": "latest", "measures": few["measures"], **AS_OF}
+    # The latest one of all is of another model, the one before of another graph.
+    for place, (setting, value) in enumerate((("graph", '{"uid": "other"}'), ("scorer", {"name": "other"})), start=1):
+        (other := calibrated.folder.parent / f"calibration-{place}").mkdir()
+        config = {**stored["config"], setting: value}
+        (other / "study.json").write_text(json.dumps({**stored, "config": config}))
+        later = (calibrated.folder / "study.json").stat().st_mtime + place
+        os.utime(other / "study.json", (later, later))
     again = kgprobe.study_robustness(example_graph, tiny, table, **alone)
-    assert again.table == result.table
+    assert (again.table, again.config["calibration"]) == (result.table, str(calibrated.folder))
+    with pytest.raises(kgprobe.ArgumentError, match="`calibration` is of the model other; expected one of tiny"):
+        kgprobe.study_robustness(example_graph, tiny, table, **alone | {"calibration": other})
     used = {row["beams"] for row in best if row["measure"] == "rouge-l"}
     assert (again.config["beams"], again.config["counts"][-1]) == (tuple(sorted(used)), 10)
     starts: list[Start] = []
@@ -220,13 +230,20 @@ def test_robustness_uses_best_configurations_of_calibration(example_graph: Graph
         ({"distractors": 20}, "`distractors` is 20, but the calibration needs 10"),
         ({"articles": False}, "`articles` is False, but the calibration needs True"),
         ({"karr": "authors"}, "`karr` is authors, but the calibration needs sentences: leave it out"),
-        ({"measures": ["probability"]}, "`calibration` has only .*, none of probability"),
+        (
+            {"measures": ["rouge-l", "probability", "grader"], "grader": "tiny"},
+            r"does not have probability, grader: calibrate with them, or choose others \(`measures`\): rouge-l",
+        ),
     ):
         with pytest.raises(kgprobe.ArgumentError, match=said):
             kgprobe.study_robustness(example_graph, tiny, table, callbacks=listening(starts), **alone | wrong)
     assert starts == []
     with pytest.raises(kgprobe.ArgumentError, match="`calibration` cannot be read"):
         kgprobe.study_robustness(example_graph, tiny, table, **given | {"calibration": tmp_path / "nothing"})
+    del stored["config"]["karr"]
+    (tmp_path / "old.json").write_text(json.dumps(stored))
+    with pytest.raises(kgprobe.ArgumentError, match=r"older version.* make it again by `kgprobe study calibration"):
+        kgprobe.study_robustness(example_graph, tiny, table, **given | {"calibration": tmp_path / "old.json"})
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(kgprobe.ArgumentError, match="`calibration` is not a calibration study"):
         kgprobe.study_robustness(example_graph, tiny, table, **given | {"calibration": tmp_path / "other.json"})

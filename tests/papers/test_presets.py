@@ -83,6 +83,8 @@ def test_every_paper_has_presets() -> None:
     assert preset_of("kglens", "rounds run distractors").options["rounds"].value == 60
     assert preset_of("kglens", "rounds run questions").options["difficulty"].value == "hard"
     assert papers_with("probe choices") == []
+    # Graphs of three sizes.
+    assert all(preset_of("kglens", "load sparql").options["limit"].has(nodes) for nodes in (12_760, 805, 7965))
 
 
 def test_number_of_judged_negatives_is_of_the_papers_code() -> None:

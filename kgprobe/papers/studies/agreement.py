@@ -18,6 +18,7 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import UNREADABLE_JSON, home
 from kgprobe.base.intervals import Mean
 from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.graph.state import graph_name
 from kgprobe.papers.baselines.human_data import Scored
 from kgprobe.papers.baselines.measures import Scores
 from kgprobe.papers.baselines.options import MEANINGS, MeasuresOptions
@@ -315,6 +316,8 @@ def _calibration_verdict(table: Sequence[RankedMeasure], folds: int) -> str:
 
 
 class _CalibratedSettings(msgspec.Struct):
+    graph: str
+    scorer: dict[str, Any]
     counts: list[int]
     karr: str
     continuation: str
@@ -328,6 +331,11 @@ class Calibrated(msgspec.Struct):
 
     configurations: list[dict[str, Any]]
     config: _CalibratedSettings
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return str(self.config.scorer.get("name"))
 
     @property
     def best(self) -> dict[str, list[dict[str, Any]]]:
@@ -362,20 +370,44 @@ class Calibrated(msgspec.Struct):
         return replace(chosen, **{name: value for name, value in own.items() if name not in given})
 
 
-def read_calibration(calibration: Path) -> Calibrated:
-    """Read a calibration study from its folder or its file, or the latest stored one (``latest``)."""
-    path = calibration / WHOLE if calibration.is_dir() else calibration
-    if str(calibration) == LATEST:
-        stored = (home() / "studies").glob(f"{CalibrationStudy.name}-*/{WHOLE}")
-        latest = max(stored, key=lambda file: file.stat().st_mtime, default=None)
-        if latest is None:
-            raise ArgumentError("calibration", "is missing: run `kgprobe study calibration SCORES` first.")
-        path = latest
+def read_calibration(calibration: Path, model: str, graph: str) -> tuple[Path, Calibrated]:
+    """Read a calibration study of a model, and return it with the path of its file.
+
+    Args:
+        calibration: its folder or its file, or ``latest`` for the latest stored one of the same model and graph.
+        graph: text of :func:`~kgprobe.graph.state.graph_state`.
+
+    Raises:
+        ArgumentError: there is no such calibration, it is of another model, or its file has another form.
+    """
+    if str(calibration) != LATEST:
+        path = calibration / WHOLE if calibration.is_dir() else calibration
+        calibrated = _decoded(path)
+        if calibrated.model != model:
+            raise ArgumentError("calibration", f"is of the model {calibrated.model}; expected one of {model}: {path}.")
+        return path, calibrated
+    stored = (home() / "studies").glob(f"{CalibrationStudy.name}-*/{WHOLE}")
+    for path in sorted(stored, key=lambda file: file.stat().st_mtime, reverse=True):
+        calibrated = _decoded(path)
+        if calibrated.model == model and graph_name(calibrated.config.graph)[0] == graph_name(graph)[0]:
+            return path, calibrated
+    remedy = f"run `kgprobe study calibration SCORES` with {model} and this graph first"
+    raise ArgumentError("calibration", f"is missing: {remedy}.")
+
+
+def _decoded(path: Path) -> Calibrated:
+    study: Any = None
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Calibrated)
+        study = msgspec.json.decode(path.read_bytes())
+        return msgspec.convert(study, Calibrated)
     except OSError as error:
         raise ArgumentError("calibration", f"cannot be read: {path}: {error.strerror}.") from error
     except UNREADABLE_JSON as error:
+        if isinstance(study, dict) and study.get("name") == CalibrationStudy.name:
+            remedy = "make it again by `kgprobe study calibration SCORES`"
+            raise ArgumentError(
+                "calibration", f"is of an older version of kgprobe: {path} ({error}); {remedy}."
+            ) from error
         remedy = "expected the folder of a `kgprobe study calibration`, which contains its study.json"
         raise ArgumentError("calibration", f"is not a calibration study: {path} ({error}); {remedy}.") from error
 
@@ -447,6 +479,14 @@ class RobustnessStudy(Study):
         return [CategoryPlot("Flawed sentences against corrected ones", tau, categories, (-1.0, 1.0))]
 
 
+# Notes on the configurations that are shown.
+_SHOWN_LARGEST = (
+    "Each measure is shown with the greatest n and the widest beam, one row per aggregation: a default without"
+    " calibration."
+)
+_SHOWN_BEST = "τ of each measure is the mean over the best configurations of the folds of the calibration."
+
+
 def robustness_study(
     measures: Mapping[str, Compared],
     pairs: int,
@@ -459,8 +499,8 @@ def robustness_study(
     """Compute τ of every measure in every configuration; table and plot have the best, or the largest, ones.
 
     Args:
-        best: configurations by measure, one for each fold of a calibration: τ is the mean over them, as in the paper's
-            Table 4. None shows the largest configurations.
+        best: configurations of every measure, one for each fold of a calibration: τ is the mean over them, as in the
+            paper's Table 4. None shows the largest configurations.
     """
     data: list[MeasureRobustness] = []
     shown: list[MeasureRobustness] = []
@@ -472,7 +512,7 @@ def robustness_study(
         data += rows
         if best is None:
             shown += [rows[column] for column in largest_configurations(configurations)]
-        elif name in best:
+        else:
             columns = [_column(name, configurations, options) for options in best[name]]
             shown.append(_robustness_row(name, compared, columns, seed))
     ordered = sorted(shown, key=lambda row: -2.0 if row.tau is None else row.tau.value, reverse=True)
@@ -482,25 +522,13 @@ def robustness_study(
         data=data,
         table=ordered,
         notes=[
-            f"{_shown_note(list(measures), best)} The data have all {len(data):,} configurations.",
+            f"{_SHOWN_LARGEST if best is None else _SHOWN_BEST} The data have all {len(data):,} configurations.",
             "τ of all sentences also counts those without errors, as their own corrections.",
             *counted_notes("Not paired", left_out),
             *counted_notes("No value", reasons),
         ],
         config=config,
     )
-
-
-def _shown_note(measures: Sequence[str], best: Mapping[str, Sequence[Mapping[str, Any]]] | None) -> str:
-    """Return a note on the configurations that are shown."""
-    if best is None:
-        return (
-            "Each measure is shown with the greatest n and the widest beam, one row per aggregation: a default without"
-            " calibration."
-        )
-    note = "τ of each measure is the mean over the best configurations of the folds of the calibration."
-    others = [name for name in measures if name not in best]
-    return f"{note} Not in the calibration, and not shown: {', '.join(others)}." if others else note
 
 
 def _robustness_row(name: str, compared: Compared, columns: Sequence[int], seed: int) -> MeasureRobustness:

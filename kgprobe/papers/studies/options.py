@@ -88,7 +88,7 @@ class RobustnessOptions:
 
     calibration: Path | None = option(
         None,
-        "Folder of a calibration study, whose best configurations are used; latest: the last stored one.",
+        "Folder of a calibration study, whose best configurations are used; latest: the last of this model and graph.",
         shown_default="the greatest n and the widest beam",
         common=True,
     )

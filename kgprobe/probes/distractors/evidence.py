@@ -319,7 +319,7 @@ def measured(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> Measu
         described: the description of the probe, with the maximum n and the number of sentences.
     """
     count, requested = described["distractors"], described.get("sentences")
-    few = 0
+    few: set[str] = set()
     facts: list[str] = []
     blocks: list[tuple[NDArray[Any], ...]] = []
     block: list[DistractorEvidence] = []
@@ -332,7 +332,8 @@ def measured(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> Measu
             unaskable[str(outcome.reason)] += 1
             continue
         facts.append(outcome.fact.fact)
-        few += len(evidence.sentences) < (requested or 1)
+        if len(evidence.sentences) < (requested or 1):
+            few.add(outcome.fact.fact)
         block.append(evidence)
         for sentence in evidence.sentences:
             if sentence.certified is not None:
@@ -357,7 +358,7 @@ def measured(outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> Measu
         certified=certified / total if proves else None,
         unaskable=dict(unaskable.most_common()),
         sentences=requested,
-        few_sentences=few,
+        few_sentences=len(few),
     )
 
 
