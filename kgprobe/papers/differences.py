@@ -30,6 +30,7 @@ _FLAGS = {
     "ways": "way",
     "relations": "relation",
     "reference": "run",
+    "templates": "clozes",
 }
 # Options of studies with defaults that the papers do not give; those of others are options of their measurements.
 _STUDIES: Mapping[str, type] = {
@@ -39,7 +40,7 @@ _STUDIES: Mapping[str, type] = {
     "noisy-examples": NoisyExamplesOptions,
 }
 # Flags that are no settings, or that the result's model, name and kind show.
-_SHOWN_ELSEWHERE = ("model", "name", "graph", "probe", "clozes", "as_paper")
+_SHOWN_ELSEWHERE = ("model", "name", "graph", "probe", "as_paper")
 _IGNORED = frozenset((*_SHOWN_ELSEWHERE, "full", "json", "no_view", "output", "batch_size", "compare_speed"))
 # Settings that are no options of every command.
 _IN_WORDS = {"dataset": "data set", "facts": "facts"}

@@ -589,7 +589,7 @@ def _smallest_and_largest(stored: Stored) -> Iterator[OwnNumber]:
         row = f"{family['smallest']} in {family['largest']}"
         for size in ("smallest", "largest"):
             numbers = {**family, "facts": stored.content.get("facts")}
-            yield _with_interval(stored, row, f"accuracy of the {size}", numbers, f"{size}_accuracy", 3)
+            yield from _with_interval(stored, row, f"accuracy of the {size}", numbers, f"{size}_accuracy", 3)
 
 
 def _prompts(stored: Stored) -> Iterator[OwnNumber]:
@@ -606,7 +606,7 @@ def _prompts(stored: Stored) -> Iterator[OwnNumber]:
 
 def _separators(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "table"):
-        yield _with_interval(stored, row["way"], "accuracy", row, "accuracy", 3)
+        yield from _with_interval(stored, row["way"], "accuracy", row, "accuracy", 3)
 
 
 def _prompts_by_relation(stored: Stored) -> Iterator[OwnNumber]:

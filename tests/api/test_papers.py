@@ -181,6 +181,16 @@ def test_own_numbers_are_marked_by_settings_of_preset(home: Path) -> None:
         assert "--limit" in text
 
 
+@pytest.mark.parametrize(("clozes", "differing"), [(["hand", "mined"], []), (["hand"], [("hand", "hand, mined")])])
+def test_study_of_prompts_is_compared_in_its_clozes(
+    home: Path, clozes: list[str], differing: list[tuple[str, str]]
+) -> None:
+    exact = kgprobe.paper_options("latent-knowledge", "study prompting")
+    write_study(home, "prompting", config={**exact, "clozes": clozes})  # type: ignore[arg-type]
+    table = kgprobe.paper("latent-knowledge", "figure-3")
+    assert [(row.here, row.paper) for row in table.differences if row.setting == "--clozes"] == differing
+
+
 @pytest.mark.usefixtures("home")
 def test_missing_graph_is_the_first_note() -> None:
     for shown in (kgprobe.paper("kglens"), kgprobe.paper("kglens", "table-2")):
