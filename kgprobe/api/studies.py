@@ -320,7 +320,7 @@ def study_prompting(
         only_generic = kinds == [GENERIC]
         rows = askable_relations(graph, [CLOZES[kind] for kind in kinds], relations, only_generic=only_generic)
         counts = {relation: [len(row[CLOZES[kind]]) for kind in kinds] for relation, row in rows.items()}
-        written, left_out = _with_sentences(counts, kinds, chosen.sentences)
+        written, left_out = _with_sentences(counts, kinds, chosen.sentences, relation_names(graph, counts))
         names = relation_names(graph, written)
         drawn = options | {"relations": written}
         measure_with, seed, missing = _examples_of(graph, model, (), callbacks, drawn, seed, models)
@@ -673,7 +673,7 @@ def _examples_of_dataset(
         for relation, numbers in counts.items():
             is_own = kind == GENERIC or relation not in generic
             numbers.append(len(templates.get(relation, ())) if is_own else 0)
-    written, left_out = _with_sentences(counts, kinds, sentences)
+    written, left_out = _with_sentences(counts, kinds, sentences, labels)
     opened = models or Models()
     probed = opened.open_asked(model)
     selection: dict[str, Any] = {"relations": written, "limit": drawing.get("limit"), "seed": seed, "models": opened}
@@ -686,13 +686,14 @@ def _examples_of_dataset(
 
 
 def _with_sentences(
-    counts: Mapping[str, Sequence[int]], kinds: Sequence[str], number: int | None
+    counts: Mapping[str, Sequence[int]], kinds: Sequence[str], number: int | None, names: Mapping[str, str]
 ) -> tuple[list[str], list[str]]:
-    """Return the relations that have cloze sentences of every kind, and a message about the others.
+    """Return the relations that have cloze sentences of every kind, and messages about the others.
 
     Args:
         counts: numbers of the sentences of each kind, by relation.
-        number: sentences that a relation needs; None for one.
+        number: sentences that a relation needs to be in all comparisons; None for one.
+        names: names of the relations by id.
     """
     written = [relation for relation, numbers in counts.items() if all(numbers)]
     most = max((min(counts[relation], default=number or 1) for relation in written), default=0)
@@ -704,8 +705,17 @@ def _with_sentences(
         )
     if number is not None and number > most:
         raise ArgumentError("sentences", f"is {number}; a relation has at most {most} of each kind ({sources}).")
-    left = len(counts) - len(written)
-    return written, [f"Left out: {counted(left, 'relation')} without cloze sentences ({sources})."] if left else []
+    messages = []
+    if left := len(counts) - len(written):
+        messages.append(f"Left out: {counted(left, 'relation')} without cloze sentences ({sources}).")
+    # Without a number, and of no kind, none has fewer.
+    few = [relation for relation in written if min(counts[relation], default=number or 1) < (number or 1)]
+    if few:
+        listed = ", ".join(f"{names[relation]} ({min(counts[relation])})" for relation in few)
+        messages.append(
+            f"Relations with fewer than {number} sentences of a kind are not compared over facts: {listed}."
+        )
+    return written, messages
 
 
 def _written_relations(graph: Graph, probes: Sequence[str], relations: Sequence[str]) -> list[str]:

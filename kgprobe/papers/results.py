@@ -588,24 +588,31 @@ def _smallest_and_largest(stored: Stored) -> Iterator[OwnNumber]:
     for family in stored.content.get("over_relations", {}).get("sizes", ()):
         row = f"{family['smallest']} in {family['largest']}"
         for size in ("smallest", "largest"):
-            yield OwnNumber(row, f"accuracy of the {size}", round(family[f"{size}_accuracy"], 3), stored.source)
+            numbers = {**family, "facts": stored.content.get("facts")}
+            yield from _with_interval(stored, row, f"accuracy of the {size}", numbers, f"{size}_accuracy", 3)
 
 
 def _prompts(stored: Stored) -> Iterator[OwnNumber]:
+    # A relation's facts are those of all sentences together.
+    facts: Counter[str] = Counter()
+    for row in _rows(stored, "relations"):
+        facts[row["method"]] += row["facts"] // row["sentences"]
     for row in _rows(stored, "methods"):
-        yield OwnNumber(row["method"], "mean accuracy", round(row["mean"], 3), stored.source)
-        if row["deviation"] is not None:
-            yield OwnNumber(row["method"], "standard deviation", round(row["deviation"], 3), stored.source)
+        for column, key in (("mean accuracy", "mean"), ("standard deviation", "deviation")):
+            if row[key] is not None:
+                own_facts = facts[row["method"]] or None
+                yield OwnNumber(row["method"], column, round(row[key], 3), stored.source, own_facts)
 
 
 def _separators(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "table"):
-        yield OwnNumber(row["way"], "accuracy", round(row["accuracy"], 3), stored.source)
+        yield from _with_interval(stored, row["way"], "accuracy", row, "accuracy", 3)
 
 
 def _prompts_by_relation(stored: Stored) -> Iterator[OwnNumber]:
     for row in _rows(stored, "relations"):
-        yield OwnNumber(row["relation"], row["method"], round(row["mean"], 3), stored.source)
+        facts = row["facts"] // row["sentences"]
+        yield OwnNumber(row["relation"], row["method"], round(row["mean"], 3), stored.source, facts)
 
 
 def _families(stored: Stored) -> Iterator[OwnNumber]:

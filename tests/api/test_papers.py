@@ -204,6 +204,7 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
     content = {
         "summary": "b knows more.",
         "labels": ["a", "b"],
+        "facts": 7,
         "subsumption": [[1.0, 0.9], [0.7, 1.0]],
         "correlation": [[1.0, None], [None, 1.0]],
         "over_relations": {
@@ -226,6 +227,7 @@ def test_comparison_has_the_subsumption_of_each_pair(home: Path) -> None:
         ("a in b", "accuracy of the smallest"): 0.25,
         ("a in b", "accuracy of the largest"): 0.5,
     }
+    assert {own.facts for own in table.own} == {7}
     assert kgprobe.paper("latent-knowledge", "figure-14").own == []
     families = {own.row: own.value for own in kgprobe.paper("latent-knowledge", "figure-6").own}
     assert families == {"x and y": 0.75, "y and x": 0.75, "y and y": 0.5}

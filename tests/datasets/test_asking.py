@@ -217,6 +217,33 @@ def test_methods_are_means_over_relations_and_sentences(dataset: Path, tiny: Mod
     assert by_relation == {(row.relation, row.method): round(row.mean, 3) for row in both.relations} | by_relation
     ways = {own.row: own.value for own in kgprobe.paper("latent-knowledge", "figure-4").own}
     assert ways["packed"] == round(both.table[-1].accuracy.value, 3)
+    # With facts, and the intervals of proportions.
+    for table in ("figure-3", "figure-4", "figure-12"):
+        numbers = kgprobe.paper("latent-knowledge", table).own
+        assert all(own.facts for own in numbers)
+        assert all((own.low is not None) == (table == "figure-4") for own in numbers)
+    every = {own.facts for own in kgprobe.paper("latent-knowledge", "figure-3").own if own.row == "packed"}
+    assert max(every) == sum(row.facts for row in both.relations if row.method == "packed")
+
+
+def test_study_names_relations_with_fewer_sentences(tmp_path: Path, dataset: Path, tiny: Model) -> None:
+    templates = tmp_path / "templates.jsonl"
+    clozes = {"50": ["The capital of [X] is [Y]", "The seat of [X] is [Y]"], "3": ["[X] was born in [Y]"]}
+    templates.write_text("\n".join(json.dumps({"id": each, "clozes": own}) for each, own in clozes.items()))
+    kgprobe.import_dataset(dataset.parent / "published", tmp_path / "mc", templates=templates)
+    options: dict[str, Any] = {"examples": 2, "separators": [], "ways": ["sentences"]}
+    result = kgprobe.study_prompting(None, tiny, dataset=tmp_path / "mc", sentences=2, **options)
+    assert result.missing == [
+        "Relations with fewer than 2 sentences of a kind are not compared over facts: birth year (1)."
+    ]
+    assert {row.fact for row in result.data} <= {
+        outcome.fact.fact
+        for outcome in kgprobe.open(result.config["measurements"]["examples"]).outcomes
+        if outcome.relation == "50"
+    }
+    assert {row.relation for row in result.relations} == {"birth year", "capital"}
+    enough = kgprobe.study_prompting(None, tiny, dataset=tmp_path / "mc", sentences=1, **options)
+    assert enough.missing == []
 
 
 def test_study_of_a_data_set_refuses_what_it_lacks(dataset: Path, home: Path) -> None:
