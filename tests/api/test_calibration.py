@@ -62,5 +62,13 @@ def test_what_has_no_confidence_is_refused(example_graph: Graph, tiny: "Model") 
     one = kgprobe.measure(example_graph, tiny, limit=4, distractors=3, sentences=1, as_of=AS_OF)
     with pytest.raises(ArgumentError, match="`graph` is needed"):
         kgprobe.calibration([one], by="relation")
-    (row,) = kgprobe.calibration([one]).figures
+    found = kgprobe.calibration([one])
+    (row,) = found.figures
     assert (row.answers, row.error) == (4, None)
+    # Plausibilities of names do not add up to 1.
+    confidence = []
+    for line in lines_of(one.folder):
+        (sentence,) = line["evidence"]["sentences"]
+        plausibilities = np.exp(sentence["log_plausibilities"])
+        confidence.append(plausibilities.max() / plausibilities.sum())
+    assert sum(each.answers * each.confidence for each in found.ranges) == pytest.approx(sum(confidence))
