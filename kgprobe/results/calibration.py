@@ -259,5 +259,5 @@ def _coverage(label: str, answers: pd.DataFrame) -> list[CoveragePoint]:
     shares = right_by_coverage(
         by_confidence(answers["confidence"].to_numpy(np.float64), answers["right"].to_numpy(bool))
     )
-    taken = np.unique(np.linspace(1, len(shares), min(_POINTS, len(shares))).astype(np.int64))
-    return [CoveragePoint(label, float(number / len(shares)), float(shares[number - 1])) for number in taken]
+    numbers = np.unique(np.linspace(1, len(shares), min(_POINTS, len(shares))).astype(np.int64))
+    return [CoveragePoint(label, float(number / len(shares)), float(shares[number - 1])) for number in numbers]

@@ -258,8 +258,8 @@ class Store:
         """Follow redirects of redirects to their ends, by doubling the steps; ids in circles stay themselves."""
         self._run(_PAGES)
         for place, id_, target, other in self._stream(_OTHER_TARGETS):
-            said = f"{id_} {_said(target)}, but was said before to be one that {_said(other)}"
-            self.report(place, said)
+            message = f"{id_} {_said(target)}, but was said before to be one that {_said(other)}"
+            self.report(place, message)
         before, unresolved = -1, self._one(_UNRESOLVED)
         # Each step resolves at least one, if it does not lead in a circle.
         while unresolved not in (0, before):

@@ -74,12 +74,12 @@ class SamplingStudy(Study):
     @property
     def plots(self) -> Sequence[Plot]:
         """The paper's figures 3(a) and (b), the error over all facts, and the hardest facts found."""
-        found = f"{self.hardest} hardest facts found"
+        title = f"{self.hardest} hardest facts found"
         return [
             self._plot("mse", "Examined facts: those with an answer of their own", "MSE of E[θ]"),
             self._plot("hardest_mse", f"The {self.hardest} hardest facts: the examined ones", "MSE of E[θ]"),
             self._plot("mse_all", "The whole graph: all facts, asked or not", "MSE of E[θ]"),
-            self._plot("hardest_found", found, "share that is among the highest E[θ]"),
+            self._plot("hardest_found", title, "share that is among the highest E[θ]"),
         ]
 
     def _plot(self, metric: str, title: str, y_title: str) -> Plot:
