@@ -303,7 +303,7 @@ _STORED = (
         LABEL_TABLE,
         "labels",
         _setting("ways"),
-        _by_name("kgprobe.labelling.labels:describe_labels"),
+        _by_name("kgprobe.labelling.settings:describe_labels"),
         _by_name("kgprobe.labelling.labels:read_labels"),
         "labels.html",
         has_parts=True,
