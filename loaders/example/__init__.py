@@ -14,7 +14,7 @@ Both have names and templates in English, German, French, Spanish, and Chinese (
 and Chinese names of cities are those of Natural Earth (populated places, public domain), those of countries, languages
 and currencies those of the Unicode Common Locale Data Repository (Unicode licence); they were corrected where two
 entities had one name, or a name was out of date or in traditional Chinese. The other names, and the templates, were
-written from general knowledge. No template has an article before a name, because names have no gender.
+written from general knowledge. No template has an article before a name: names that need one get it by rules.
 """
 
 from dataclasses import dataclass, replace
