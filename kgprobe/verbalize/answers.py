@@ -577,9 +577,17 @@ NEGATION = re.compile(
 )
 
 
-def content_words(text: str) -> set[str]:
+def denies(text: str, language: Language = ENGLISH) -> bool:
+    """Return True if a text contains a word that denies."""
+    if language.words is not None:
+        return language.has(language.words.negation, text)
+    return NEGATION.search(text) is not None
+
+
+def content_words(text: str, language: Language = ENGLISH) -> set[str]:
     """Return the content words of a text or template in lower case, without placeholders."""
-    return set(normalized(text.replace(SUBJECT, " ").replace(OBJECT, " ")).split()) - LITTLE_WORDS
+    little = language.words.little if language.words else LITTLE_WORDS
+    return set(normalized(text.replace(SUBJECT, " ").replace(OBJECT, " ")).split()) - little
 
 
 def judgement_of(text: str, language: Language = ENGLISH) -> Judgement | None:

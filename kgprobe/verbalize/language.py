@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kgprobe.verbalize.articles import word_set
 from kgprobe.verbalize.name_forms import (
     FRENCH_SEAM,
     Placing,
@@ -72,6 +73,7 @@ class Words:
         pronouns: words that stand for the subject.
         past: words of a template in the past tense.
         persons: labels of the types of persons.
+        little: stop words: articles, prepositions, question words, forms of *be*.
     """
 
     yes: str
@@ -87,6 +89,7 @@ class Words:
     past: str
     pronouns: frozenset[str] = frozenset()
     persons: frozenset[str] = frozenset()
+    little: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -306,6 +309,13 @@ Antwort:""",
         "|umfasste|verwendete|nutzte|spielte|leitete|lebte|arbeitete|mündete|stammte|sprach|regierte|studierte|starb",
         pronouns=frozenset({"er", "sie", "es", "dies", "das"}),
         persons=frozenset({"mensch", "person", "fiktiver mensch", "fiktive person"}),
+        little=word_set(
+            "als am an auf aus bei beim dem den der des die das ein eine einem einen einer eines er es für"
+            " gegen heisst im in"
+            " ist mit nach name namen sie sind so um und von vom war waren was wem wen wer wie welche welchem"
+            " welchen welcher"
+            " welches wo zu zum zur lautet angabe"
+        ),
     ),
     place=german,
     spellings=german_spellings,
@@ -406,6 +416,11 @@ Réponse :""",
         "|utilisait|appartenait|bordait|représentait|produisait|dirigeait|habitait|jouait|a été|ont été",
         pronouns=frozenset({"il", "elle", "ils", "elles", "ce", "c", "cela", "ceci"}),
         persons=frozenset({"être humain", "humain", "personne", "personnage", "humain de fiction"}),
+        little=word_set(
+            "a au aux avec avait ce d dans de des du elle en est et etait il l la le les nom ou par pour qu"
+            " quel quelle quelles"
+            " quels que qui quoi sont sur t un une valeur"
+        ),
     ),
     place=french,
     seam=FRENCH_SEAM,
@@ -508,6 +523,11 @@ Respuesta:""",
         "|usaba|utilizaba|limitaba|pertenecía|precedía|tuvo|ha sido",
         pronouns=frozenset({"él", "el", "ella", "ellos", "ellas", "esto", "eso"}),
         persons=frozenset({"ser humano", "humano", "persona", "humano ficticio"}),
+        little=word_set(
+            "a al como con cual cuales de del donde el en era es eran ella la las lo los nombre para por que"
+            " quien quienes son"
+            " su tiene tenia un una valor y"
+        ),
     ),
     place=spanish,
 )
@@ -594,6 +614,7 @@ _CHINESE = Language(
         past="曾|过|過|了",
         pronouns=frozenset({"他", "她", "它", "这", "這", "那"}),
         persons=frozenset({"人", "人类", "人類", "人物", "虚构人物", "虛構人物"}),
+        little=frozenset("的是什么麼谁誰哪里裡个個吗嗎在为為以曾了和有"),
     ),
     joiner="",
     full_stop="。",

@@ -20,9 +20,9 @@ after *est-ce que*, or *qu'est-ce que* and *qui est-ce que*; its mark has a spac
 *¿* and its verb, or a preposition with *qué* or *quién*. *miembro de* is a predicate: *[X] es miembro de [Y]*. Labels
 that begin with a participle are quoted: *El valor de «ubicado en» para [X] es [Y]*.
 
-**Chinese.** A noun follows *的* and precedes *是*: *[X]的首都是[Y]*; *吗* ends a yes/no question, *什么*, *谁* or
-*哪里* is in the place of the answer, and *曾* makes the past. No space is between words, and marks are full-width. Verbs of
-place begin with one of a list, as *位于* does, other verbs end in *于* or are listed. Labels without a Chinese
+**Chinese.** A noun follows *的* and precedes *是*: *[X]的首都是[Y]*. *吗* ends a yes/no question; *什么*, *谁* or
+*哪里* is in the place of the answer; *曾* makes the past. No space is between words, and marks are full-width. Verbs
+of place begin with one of a list, as *位于* does; other verbs end in *于* or are listed. Labels without a Chinese
 character are quoted.
 """
 
