@@ -70,7 +70,7 @@ class Words:
         leads: polite words and phrases before the answer.
         label: words before a colon and the answer.
         negation: words that deny.
-        pronouns: words that stand for the subject.
+        pronouns: words in place of the subject.
         past: words of a template in the past tense.
         persons: labels of the types of persons.
         little: stop words: articles, prepositions, question words, forms of *be*.
