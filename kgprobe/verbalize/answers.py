@@ -11,7 +11,7 @@ one counts: *True, though I don't know when* is true, *I don't know whether it i
 
 Answers in other languages are read by the words of :mod:`.language`. *Yes*, *no*, *true* and *false* count in them,
 too, and so do refusals in English. Names are found in the forms of :mod:`.name_forms`. In Chinese, a name of one
-character counts if it is no part of a longer word, as far as the characters next to it show.
+character counts if the characters next to it show that it is a word of its own.
 """
 
 import re
@@ -225,7 +225,7 @@ _ENGLISH_WORD = re.compile(r"\W*(?:yes|no|true|false)(?!\w)")
 
 
 def _read_first(shown: str, language: Language, words: Words) -> YesNo | None:
-    """Return the answer by the first word in another language than English; None if it is no known word."""
+    """Return the answer by the first word in another language than English; None if it is not a known word."""
     plain = shown.lower().replace("’", "'")
     if len(plain) != len(shown):
         return None
@@ -459,7 +459,7 @@ def _words_before(words: Sequence[_Word], place: int) -> int:
 def _spelled_mention(
     name: str, text: str, words: Sequence[_Word], is_name: Callable[[str], bool], language: Language
 ) -> Mention | None:
-    """Return the first mention of a name in a form of the language that is no other known name."""
+    """Return the first mention of a name in a form of the language that is not another known name."""
     for form in language.spellings(name):
         if form != name and is_name(normalized(form)):
             continue
