@@ -11,7 +11,7 @@ seed's first number. An example that would reveal the asked fact is replaced by 
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -24,9 +24,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order, nameless
+from kgprobe.probes.confidence import agreement_of
 from kgprobe.probes.examples.prompts import NO_EXAMPLE
 from kgprobe.probes.generation.probe import reason_unfindable
-from kgprobe.probes.known_names import KnownNames
+from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions import ANY
 from kgprobe.probes.questions.evidence import names_of
@@ -38,11 +39,12 @@ from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
 from kgprobe.sampling.facts import describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey, seeded_number
-from kgprobe.verbalize.answers import named_in
+from kgprobe.verbalize.answers import all_mentions, named_in, normalized
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
 from kgprobe.verbalize.language import Language, language_of
 from kgprobe.verbalize.sentences import Cloze, wh_question
 from kgprobe.verbalize.templates.kinds import GENERIC
+from kgprobe.verbalize.values import as_value, values_in
 
 # Share of a batch's progress that generation takes; the rest is reading the answers.
 _WRITING = 0.95
@@ -295,7 +297,30 @@ class RecallProbe:
             chance=item.guess,
             thought_tokens=thoughts if any(thoughts) else (),
             thoughts_cut=sum(map(attrgetter("thought_cut"), answers)),
+            rated=(agreement_of([self._said(question, *each) for each in sampled], question.right),) if sampled else (),
         )
+
+    def _said(self, question: FactQuestion, answer: Answer, reading: GradedAnswer) -> Hashable | None:
+        """Return what an answer says: the same for all names of an entity, and all wordings of a value.
+
+        None is a refusal, or no answer.
+        """
+        if reading.verdict is Verdict.RIGHT:
+            credited = (reading.named or reading.named_beside)[0]
+            return next(right for right in (question.own, *question.others) if credited in right.names)
+        if reading.verdict is not Verdict.WRONG:
+            return None
+        fact = question.fact
+        if any(map(as_value, question.own.names)):
+            for value in values_in(answer.text):
+                return value.dates, value.number, value.unit
+        subject = set(map(normalized, (fact.subject_label, *fact.subject_aliases)))
+        is_name = related_names(fact, names_of((*question.right, *question.former)), self._known)
+        for name in (normalized(mention.name) for mention in all_mentions(answer.text, is_name)):
+            if name not in subject:
+                entity = self._known.entity(fact.relation, name)
+                return name if entity is None else entity
+        return normalized(answer.text)
 
 
 def _wrong_texts(answers: Sequence[tuple[Answer, GradedAnswer]]) -> list[str]:
