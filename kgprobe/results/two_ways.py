@@ -250,7 +250,7 @@ def _by_language(
     for place, subject in enumerate(shared.answered[0].loc[list(shared.facts), "subject"]):
         for language in languages.get(subject, {}).items() or [(None, NO_LANGUAGE)]:
             places[language].append(place)
-    rows = [LanguageCounts(*language, *_counts(known[own], too[own])) for language, own in places.items()]
+    rows = [LanguageCounts(code, label, *_counts(known[own], too[own])) for (code, label), own in places.items()]
     return sorted(rows, key=lambda counts: (counts.relation is None, -counts.facts, counts.name))
 
 

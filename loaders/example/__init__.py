@@ -20,23 +20,30 @@ written from general knowledge. No template has an article before a name: names 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kgprobe.base.options import option
 from kgprobe.sources.contract import Loader
 
-from ..wikidata import Dump, open_dump
+from ..wikidata import Dump, DumpSelection, open_dump
+from ..wikidata_model import LANGUAGES_OPTION, distinct_languages
 
 FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
 class SampleOptions:
-    """None: there is one example graph."""
+    """Options of the loader."""
+
+    languages: tuple[str, ...] = option(**LANGUAGES_OPTION, common=True)
 
 
-def open_example() -> Dump:
+DEFAULT = SampleOptions()
+
+
+def open_example(options: SampleOptions = DEFAULT) -> Dump:
     """Open the example graph as a source."""
-    return replace(
-        open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="example", partial=False
-    )
+    selection = DumpSelection(languages=distinct_languages(options.languages))
+    opened = open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl", selection=selection)
+    return replace(opened, name="example", partial=False)
 
 
 loader = Loader(
@@ -45,7 +52,8 @@ loader = Loader(
     \b
     kgprobe load example
     kgprobe load example --graph ./countries
+    kgprobe load example --language en --language de --language zh
     """,
     options=SampleOptions,
-    open=lambda options: open_example(),
+    open=open_example,
 )
