@@ -22,9 +22,10 @@ from pathlib import Path
 
 from kgprobe.sources.contract import Loader
 
-from ..wikidata import Dump, open_dump
+from ..wikidata import Dump, DumpSelection, open_dump
 
 FOLDER = Path(__file__).parent
+LANGUAGES = ("en", "de", "fr", "es", "zh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,11 @@ class SampleOptions:
 def open_example() -> Dump:
     """Open the example graph as a source."""
     return replace(
-        open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="example", partial=False
+        open_dump(
+            FOLDER / "entities.json", templates=FOLDER / "relations.jsonl", selection=DumpSelection(named=LANGUAGES)
+        ),
+        name="example",
+        partial=False,
     )
 
 
