@@ -24,9 +24,13 @@ from kgprobe.base.options import option
 from kgprobe.sources.contract import Loader
 
 from ..wikidata import Dump, DumpSelection, open_dump
+<<<<<<< HEAD
 from ..wikidata_model import LANGUAGES_OPTION, distinct_languages
+=======
+>>>>>>> la
 
 FOLDER = Path(__file__).parent
+LANGUAGES = ("en", "de", "fr", "es", "zh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,19 @@ DEFAULT = SampleOptions()
 
 def open_example(options: SampleOptions = DEFAULT) -> Dump:
     """Open the example graph as a source."""
+<<<<<<< HEAD
     selection = DumpSelection(languages=distinct_languages(options.languages))
     opened = open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl", selection=selection)
     return replace(opened, name="example", partial=False)
+=======
+    return replace(
+        open_dump(
+            FOLDER / "entities.json", templates=FOLDER / "relations.jsonl", selection=DumpSelection(named=LANGUAGES)
+        ),
+        name="example",
+        partial=False,
+    )
+>>>>>>> la
 
 
 loader = Loader(

@@ -7,7 +7,7 @@ from operator import itemgetter
 import msgspec
 
 from kgprobe.base.dates import first_day
-from kgprobe.base.records import Relation
+from kgprobe.base.records import Relation, texts_of_properties
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.rows import rows_by
@@ -43,6 +43,9 @@ def relations_of(graph: Graph, names: Sequence[str] = ()) -> list[Relation]:
     """Return the relations of the graph with their templates, by id; all, or those with some ids or names."""
     ids = relation_ids(graph, names)
     rows = rows_by("id", graph.read("sample/relations"))
+    for row in graph.read("sample/relation_texts"):
+        if row["id"] in rows:
+            rows[row["id"]]["texts"] = texts_of_properties(row["properties"])
     return [msgspec.convert(rows[identifier], Relation) for identifier in ids or rows]
 
 
