@@ -20,14 +20,9 @@ written from general knowledge. No template has an article before a name: names 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kgprobe.base.options import option
 from kgprobe.sources.contract import Loader
 
 from ..wikidata import Dump, DumpSelection, open_dump
-<<<<<<< HEAD
-from ..wikidata_model import LANGUAGES_OPTION, distinct_languages
-=======
->>>>>>> la
 
 FOLDER = Path(__file__).parent
 LANGUAGES = ("en", "de", "fr", "es", "zh")
@@ -35,21 +30,11 @@ LANGUAGES = ("en", "de", "fr", "es", "zh")
 
 @dataclass(frozen=True, slots=True)
 class SampleOptions:
-    """Options of the loader."""
-
-    languages: tuple[str, ...] = option(**LANGUAGES_OPTION, common=True)
+    """None: there is one example graph."""
 
 
-DEFAULT = SampleOptions()
-
-
-def open_example(options: SampleOptions = DEFAULT) -> Dump:
+def open_example() -> Dump:
     """Open the example graph as a source."""
-<<<<<<< HEAD
-    selection = DumpSelection(languages=distinct_languages(options.languages))
-    opened = open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl", selection=selection)
-    return replace(opened, name="example", partial=False)
-=======
     return replace(
         open_dump(
             FOLDER / "entities.json", templates=FOLDER / "relations.jsonl", selection=DumpSelection(named=LANGUAGES)
@@ -57,7 +42,6 @@ def open_example(options: SampleOptions = DEFAULT) -> Dump:
         name="example",
         partial=False,
     )
->>>>>>> la
 
 
 loader = Loader(
@@ -66,8 +50,7 @@ loader = Loader(
     \b
     kgprobe load example
     kgprobe load example --graph ./countries
-    kgprobe load example --language en --language de --language zh
     """,
     options=SampleOptions,
-    open=open_example,
+    open=lambda options: open_example(),
 )
