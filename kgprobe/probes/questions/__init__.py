@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
+from kgprobe.probes.stated import ask_confidence_option
 from kgprobe.probes.tolerance import tolerance_option
 
 # Kinds of questions: only yes/no, half yes/no and half wh-questions, or only wh-questions.
@@ -49,6 +50,7 @@ class QuestionOptions:
         " many.",
         minimum=1,
     )
+    ask_confidence: bool = ask_confidence_option()
     tolerance: float | None = tolerance_option()
     thinking: str | None = thinking_option()
     with_alias: bool = option(False, "Add the subject's first alias to the question.")
