@@ -7,11 +7,9 @@ end an answer at a line break.
 import re
 from collections.abc import Sequence
 from itertools import cycle
-from typing import Any
 
 import msgspec
 
-from kgprobe.base.options import option
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import mean_of
 from kgprobe.probes.outcome import STATED, RatedAnswer
@@ -34,13 +32,6 @@ _NUMBER = re.compile(
 )
 # Not in the form: such a number is not read, neither as a confidence nor as a part of the answer.
 _LOOSE = re.compile(r"\b\d+(?:[.,]\d+)?\s?[%％]\s+(?:confiden(?:t|ce)|sure|certain)\b", re.IGNORECASE)
-
-
-def ask_confidence_option() -> Any:
-    """Return the field ``ask_confidence`` of a probe's options."""
-    return option(
-        False, "Ask for a confidence in percent with each answer; `kgprobe show --by-confidence` evaluates it."
-    )
 
 
 class StatedConfidence(msgspec.Struct, frozen=True):

@@ -6,11 +6,11 @@ reads the answers and classifies mistakes, :mod:`.evidence` stores them and make
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
-from kgprobe.probes.stated import ask_confidence_option
 from kgprobe.probes.tolerance import tolerance_option
 
 # Kinds of questions: only yes/no, half yes/no and half wh-questions, or only wh-questions.
@@ -19,6 +19,13 @@ EASY, HARD, OPEN = DIFFICULTIES = ("easy", "hard", "open")
 WORDINGS = ("hand", "generic")
 # Right answers to a wh-question: the fact's own object, or any right object of the subject and relation.
 OWN, ANY = CREDITS = ("own", "any")
+
+
+def ask_confidence_option() -> Any:
+    """Return the field ``ask_confidence`` of a probe's options."""
+    return option(
+        False, "Ask for a confidence in percent with each answer; `kgprobe show --by-confidence` evaluates it."
+    )
 
 
 @dataclass(frozen=True, slots=True)

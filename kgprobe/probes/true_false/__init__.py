@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.questions import ask_confidence_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
-from kgprobe.probes.stated import ask_confidence_option
 from kgprobe.probes.statements import NegativeOptions
 from kgprobe.verbalize.language import ENGLISH
 
