@@ -21,10 +21,20 @@ from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, counted_end
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.permission import PERMISSION_TO_CONTINUE
 from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
-from kgprobe.verbalize.answers import Mention, all_mentions, can_be_found, mentions_in, near_values, normalized
+from kgprobe.verbalize.answers import (
+    Mention,
+    all_mentions,
+    can_be_found,
+    is_refusal,
+    mentions_in,
+    near_values,
+    normalized,
+    sentences,
+)
 
 
 def _placed(
@@ -56,13 +66,18 @@ class ObjectNames:
     tolerance: float | None = None
 
 
-def continuation_request(prompt: Prompt, layout: Layout, new_tokens: int) -> Request:
+def permission(options: GenerationOptions) -> str:
+    """Return the text before each prompt; empty without a permission."""
+    return PERMISSION_TO_CONTINUE if options.allow_unknown else ""
+
+
+def continuation_request(prompt: Prompt, layout: Layout, options: GenerationOptions) -> Request:
     """Return the request to continue a prompt.
 
     After examples, the separator before an object follows, without white space at the end.
     """
     text = join(prompt.text, layout.separator, "").rstrip() if prompt.examples else prompt.text
-    return Request(text, new_tokens, continuation=True)
+    return Request(permission(options) + text, options.new_tokens, continuation=True)
 
 
 def outcome_of_text(
@@ -76,6 +91,10 @@ def outcome_of_text(
     """
     written = answer.text if isinstance(answer, Answer) else ""
     counted = counted_end(written, until)
+    found = _find_names(written[:counted], fact, names)
+    # Names after a refusal are further examples.
+    other = found["other"]
+    begin = sentences(written[: counted if other is None else other.start])[:1]
     evidence = GenerationEvidence(
         subject=fact.subject_label,
         object=NamedEntity(fact.object, fact.object_label),
@@ -83,13 +102,14 @@ def outcome_of_text(
         examples=prompt.examples,
         text=written,
         counted=counted,
-        **_find_names(written[:counted], fact, names),
+        **found,
+        refused=not found["named"] and any(map(is_refusal, begin)),
     )
     if isinstance(answer, Unanswered):
         return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, request, answer.reason, evidence)
     if evidence.named:
         verdict = Verdict.RIGHT
-    elif answer.refused:
+    elif answer.refused or evidence.refused:
         verdict = Verdict.REFUSED
     else:
         verdict = Verdict.WRONG if normalized(written[:counted]) else Verdict.OFF_FORMAT
@@ -151,6 +171,7 @@ class GenerationProbe:
             "new_tokens": self._options.new_tokens,
             "until": self._options.until,
             "tolerance": self._options.tolerance,
+            "permission": permission(self._options),
             **self._prompts.describe(),
         }
 
@@ -172,7 +193,7 @@ class GenerationProbe:
                 continue
             reasons.append(None)
             asked.append((fact, prompt))
-            requests.append(continuation_request(prompt, self._prompts.examples.layout, self._options.new_tokens))
+            requests.append(continuation_request(prompt, self._prompts.examples.layout, self._options))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         objects = read_answers(self._graph, [fact.key for fact, _ in asked], self._as_of)
         outcomes = []
@@ -210,6 +231,7 @@ class GenerationProbe:
 
 def make_probe(setting: ProbeContext, options: GenerationOptions) -> GenerationProbe:
     """Return the probe of a model, graph and options."""
-    room = Room(setting.model.scorer() if setting.model.scores else None, reserved=options.new_tokens)
+    model = setting.model
+    room = Room(model.scorer() if model.scores else None, options.new_tokens, permission(options))
     prompts = PromptWriter(setting.graph, options, room, as_of=setting.as_of, relations=setting.relations)
-    return GenerationProbe(setting.graph, prompts, setting.model.generator(), options, as_of=setting.as_of)
+    return GenerationProbe(setting.graph, prompts, model.generator(), options, as_of=setting.as_of)

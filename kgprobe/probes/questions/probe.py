@@ -15,6 +15,7 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.permission import permitted
 from kgprobe.probes.questions import ANY, CREDITS, OWN, QuestionOptions
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
@@ -24,6 +25,7 @@ from kgprobe.probes.questions.grading import (
     follow_ups,
     grading_prompt,
     read_error,
+    refusal_prompt,
     verify,
     with_both_credits,
 )
@@ -84,6 +86,7 @@ class QuestionProbe:
         answer_tokens: int = 64,
         thinking: Thinking | None = None,
         tolerance: float | None = None,
+        allow_unknown: bool = False,
     ) -> None:
         """Make a probe.
 
@@ -96,6 +99,7 @@ class QuestionProbe:
                 answer with a reason has about 30 tokens; a reasoning model needs many more without ``thinking``.
             thinking: mode of the model under test; None for the default. Graders have their default.
             tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
+            allow_unknown: True to add the permission to say *I don't know* to prompts.
         """
         check_choice("credit", credit, CREDITS)
         self._credit = credit
@@ -107,6 +111,7 @@ class QuestionProbe:
         self._answer_tokens = answer_tokens
         self._thinking = thinking
         self._tolerance = tolerance
+        self._allow_unknown = allow_unknown
         self._described = describe_thinking(generator, thinking)
         self.relations: Sequence[str] = items.relations
 
@@ -120,13 +125,15 @@ class QuestionProbe:
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
             "tolerance": self._tolerance,
+            "allow_unknown": self._allow_unknown,
             "prompts": {
-                QuestionKind.YES_NO.value: _YES_NO,
-                QuestionKind.WH.value: _WH,
-                f"{QuestionKind.WH.value}, several": _WH_ALL,
+                QuestionKind.YES_NO.value: _template(_YES_NO, self._allow_unknown),
+                QuestionKind.WH.value: _template(_WH, self._allow_unknown),
+                f"{QuestionKind.WH.value}, several": _template(_WH_ALL, self._allow_unknown),
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
+                "grader, refusals": refusal_prompt("{question}", "{answer}") if self._grader else None,
             },
             **self._items.describe(),
         }
@@ -138,8 +145,8 @@ class QuestionProbe:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
         Cost: a request for each fact, one to the grader for each wh-question, a second one if several objects are right
-        and the first reply leaves the other credit open, and ``follow_ups`` for each mistake. The names of a relation's
-        objects, and of the whole graph, are read on first use.
+        and the first reply leaves the other credit open, one for each unplaced answer, and ``follow_ups`` for each
+        mistake. The names of a relation's objects, and of the whole graph, are read on first use.
         """
         questions = self._items.of(facts, seed)
         askable = [question for question in questions if question.reason is None]
@@ -151,14 +158,16 @@ class QuestionProbe:
         errors, followed = self._errors(askable, answers, verified)
         outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
-            outcomes.append(_outcome(question, answer, reading, errors.get(place), followed.get(place, ())))
+            text = prompt(question, self._allow_unknown)
+            outcomes.append(_outcome(question, text, answer, reading, errors.get(place), followed.get(place, ())))
         return in_order(map(attrgetter("fact"), questions), map(attrgetter("reason"), questions), outcomes)
 
     def _answers(self, questions: Sequence[FactQuestion], until: float = 1.0) -> list[Answer | Unanswered]:
         requests = []
         for question in questions:
             further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
-            requests.append(Request(prompt(question), self._answer_tokens + further, thinking=self._thinking))
+            text = prompt(question, self._allow_unknown)
+            requests.append(Request(text, self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
     def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[GradedAnswer]:
@@ -197,20 +206,30 @@ class QuestionProbe:
         return errors, followed
 
 
-def prompt(question: FactQuestion) -> str:
+def prompt(question: FactQuestion, allow_unknown: bool = False) -> str:
     """Return the prompt of a question; it ends where the answer follows."""
     if question.asks_for_all:
-        return _WH_ALL.replace("{question}", question.text)
-    return prompt_of_text(question.text, question.kind)
+        return _template(_WH_ALL, allow_unknown).replace("{question}", question.text)
+    return prompt_of_text(question.text, question.kind, allow_unknown)
 
 
-def prompt_of_text(question: str, kind: QuestionKind) -> str:
+def prompt_of_text(question: str, kind: QuestionKind, allow_unknown: bool = False) -> str:
     """Return the prompt of a question that is answered with yes or no, or with one name."""
-    return (_YES_NO if kind is QuestionKind.YES_NO else _WH).replace("{question}", question)
+    template = _YES_NO if kind is QuestionKind.YES_NO else _WH
+    return _template(template, allow_unknown).replace("{question}", question)
+
+
+def _template(template: str, allow_unknown: bool) -> str:
+    """Return the template of a prompt, with the permission to say *I don't know* if it is given."""
+    if not allow_unknown:
+        return template
+    asked = "Is the name of my neighbour's cat Felix?" if template is _YES_NO else "What is my neighbour's cat called?"
+    return permitted(template, asked)
 
 
 def _outcome(
     question: FactQuestion,
+    text: str,
     answer: Answer | Unanswered,
     verified: GradedAnswer,
     error: ErrorClass | None,
@@ -234,13 +253,14 @@ def _outcome(
         credited_own=verified.credited_own,
         credited_any=verified.credited_any,
         grade_unread=verified.unread,
+        unplaced=verified.unplaced,
         written=question.written,
         fell_back=tuple(question.fell_back),
         error=error.value if error else None,
         follow_ups=tuple(followed),
     )
     fact = question.fact
-    return Outcome(fact.key, verified.verdict, fact.relation, prompt(question), verified.reason, evidence)
+    return Outcome(fact.key, verified.verdict, fact.relation, text, verified.reason, evidence)
 
 
 def _thought(answer: Answer | Unanswered) -> dict[str, Any]:
@@ -279,4 +299,5 @@ def make_probe(setting: ProbeContext, options: QuestionOptions) -> QuestionProbe
         answer_tokens=options.answer_tokens,
         thinking=thinking,
         tolerance=options.tolerance,
+        allow_unknown=options.allow_unknown,
     )

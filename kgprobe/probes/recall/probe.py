@@ -28,6 +28,7 @@ from kgprobe.probes.examples.prompts import NO_EXAMPLE
 from kgprobe.probes.generation.probe import reason_unfindable
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome, Verdict
+from kgprobe.probes.permission import PERMISSION, UNKNOWN
 from kgprobe.probes.questions import ANY
 from kgprobe.probes.questions.evidence import names_of
 from kgprobe.probes.questions.grading import GradedAnswer, verify
@@ -88,6 +89,12 @@ class _Form:
         """Return the text before an answer."""
         return f"Q: {self.ask(subject)}\nA:" if self.is_question else self.ask(subject)
 
+    @property
+    def permission(self) -> str:
+        """The permission to say *I don't know*, with an example, before the others."""
+        asked = "Q: What is my neighbour's cat called?\nA:" if self.is_question else "My neighbour's cat is called"
+        return f"{PERMISSION}{self.between}{asked} {UNKNOWN}"
+
     def example(self, subject: str, object_: str) -> str:
         """Return the text of a fact with its answer."""
         if not self.is_question:
@@ -117,7 +124,8 @@ class RecallItems:
     def describe(self) -> dict[str, Any]:
         """Return the settings that the prompts depend on, without graph, facts and seed; JSON-compatible."""
         templates = {relation: list(map(attrgetter("template"), forms)) for relation, forms in self._forms.items()}
-        return {"as_of": self._as_of, "templates": templates, **self._generic}
+        permission = PERMISSION if self._options.allow_unknown else ""
+        return {"as_of": self._as_of, "templates": templates, "permission": permission, **self._generic}
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[RecallItem]:
         """Return an item for each fact, in order.
@@ -145,7 +153,8 @@ class RecallItems:
         for number in range(self._options.prompts):
             order = self._order(fact.relation, number, seed[0])
             examples = demonstrations_for([fact], order, self._options.examples)
-            lines = [form.example(example.subject_label, example.object_label) for example in examples]
+            lines = [form.permission] if self._options.allow_unknown else []
+            lines += [form.example(example.subject_label, example.object_label) for example in examples]
             prompts.append(form.between.join([*lines, form.text(fact.subject_label)]))
         if not examples:
             return RecallItem(_unasked(question, NO_EXAMPLE))
@@ -287,6 +296,7 @@ class RecallProbe:
             sampled_right=len(sampled) - len(wrong_sampled),
             sampled=len(sampled),
             wrong=most_frequent(wrong_greedy, wrong_sampled),
+            unplaced=sum(map(attrgetter("unplaced"), readings)),
             chance=item.guess,
             thought_tokens=thoughts if any(thoughts) else (),
             thoughts_cut=sum(map(attrgetter("thought_cut"), answers)),

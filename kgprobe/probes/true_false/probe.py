@@ -20,7 +20,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import ProbeContext
 from kgprobe.probes.statements.items import StatementItem, StatementItems, statement_items
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
-from kgprobe.probes.true_false import STATEMENT, TrueFalseOptions
+from kgprobe.probes.true_false import INSTRUCTION, INSTRUCTION_TO_DECIDE, STATEMENT, TrueFalseOptions
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import judgement_of
@@ -30,13 +30,11 @@ class TrueFalseProbe:
     """Probe that labels statements by repeated answers. A fact is right if it is labelled true, its negatives false."""
 
     def __init__(self, items: StatementItems, generator: Generator, options: TrueFalseOptions) -> None:
-        count = options.instruction.count(STATEMENT)
-        if count != 1:
-            raise ArgumentError("instruction", f"has {count} places for the statement; expected is {STATEMENT} once.")
         self.relations: Sequence[str] = items.relations
         self._items = items
         self._generator = generator
         self._options = options
+        self._instruction = _instruction(options)
         self._thinking = Thinking.parse(options.thinking)
         self._described = describe_thinking(generator, self._thinking)
 
@@ -46,6 +44,7 @@ class TrueFalseProbe:
             "model": self._generator.name,
             "generator": self._described,
             **asdict(self._options),
+            "instruction": self._instruction,
             "right": RIGHT_MEANS,
             **self._items.describe(),
         }
@@ -85,7 +84,7 @@ class TrueFalseProbe:
         return (answers[place : place + len(seeds)] for place in range(0, len(answers), len(seeds)))
 
     def _prompt(self, statement: str) -> str:
-        return self._options.instruction.replace(STATEMENT, statement)
+        return self._instruction.replace(STATEMENT, statement)
 
     def _outcome(self, item: StatementItem, answers: "Sequence[Sequence[Answer | Unanswered]]") -> Outcome:
         """Return the outcome of a fact by the answers to its statement and to each negative."""
@@ -118,6 +117,18 @@ class TrueFalseProbe:
         )
         verdict = verdict_of(evidence.fact.judgement, list(map(attrgetter("judgement"), evidence.negatives)))
         return Outcome(key, verdict, relation, prompt, evidence=evidence)
+
+
+def _instruction(options: TrueFalseOptions) -> str:
+    """Return the prompt with the place of the statement; raise ArgumentError if it does not fit the other options."""
+    count = options.instruction.count(STATEMENT)
+    if count != 1:
+        raise ArgumentError("instruction", f"has {count} places for the statement; expected is {STATEMENT} once.")
+    if options.allow_unknown:
+        return options.instruction
+    if options.instruction != INSTRUCTION:
+        raise ArgumentError("allow_unknown", "is for the default `instruction`; yours has the permission or not.")
+    return INSTRUCTION_TO_DECIDE
 
 
 def _read(answers: Sequence[str]) -> tuple[int, ...]:
