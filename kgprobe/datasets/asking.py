@@ -312,7 +312,7 @@ class DatasetGeneration:
                 continue
             reasons.append(None)
             possible.append((item, prompt))
-            requests.append(continuation_request(prompt, layout, self._options))
+            requests.append(continuation_request(prompt, layout, self._options.new_tokens, permission(self._options)))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         outcomes = []
         for (item, prompt), request, answer in zip(possible, requests, answers, strict=True):

@@ -144,6 +144,9 @@ class Graph:
     'shares border with'
 
     Close it, or use it as a context manager.
+
+    Attributes:
+        language: code of the language in which facts are asked, see :meth:`in_language`; None for names as loaded.
     """
 
     def __init__(self, endpoint: Endpoint, release: Callable[[], None] = lambda: None) -> None:
@@ -165,6 +168,7 @@ class Graph:
         self._longest_message = MESSAGE_BYTES if self.is_embedded else None
         self._release = release
         self._stored: Mapping[str, Sequence[Row]] = {}
+        self.language: str | None = None
         self._unclosed = weakref.finalize(self, _release_in_thread, release)
         # No thread can start at exit; servers.opening closes leased graphs then.
         self._unclosed.atexit = False

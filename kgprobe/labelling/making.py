@@ -32,8 +32,9 @@ from kgprobe.labelling.classes import profile_class, slick_class
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.labels import Labels, read_labels_of
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
+from kgprobe.labelling.settings import read_label_config
 from kgprobe.labelling.statistics import statistics_of
-from kgprobe.labelling.table import ASKED, PREDICTED, LabelledFact, LabelTable, read_label_config, write_label_table
+from kgprobe.labelling.table import ASKED, PREDICTED, LabelledFact, LabelTable, write_label_table
 from kgprobe.labelling.ways import (
     DISTRACTORS,
     PROFILED,

@@ -3,25 +3,21 @@
 from typing import Any
 
 from kgprobe.base.options import option
-
-# An answer that says so, as examples in prompts have it; read by kgprobe.verbalize.answers.is_refusal.
-UNKNOWN = "I don't know"
-PERMISSION = f"If you do not know the answer, reply: {UNKNOWN}."
-# Before texts that a model continues.
-PERMISSION_TO_CONTINUE = f"Where the end is not known, it is: {UNKNOWN}.\n\n"
+from kgprobe.verbalize.language import Language
 
 
-def allow_unknown_option(default: bool = False) -> Any:
+def allow_unknown_option() -> Any:
     """Return the field ``allow_unknown`` of a probe's options."""
-    return option(default, f"Add the permission to say *{UNKNOWN}* to the prompt.")
+    return option(False, "Add the permission to say *I don't know* to the prompt.")
 
 
-def permitted(prompt: str, question: str) -> str:
-    """Return a prompt of an instruction, examples and a question with the permission, and an example of its use.
+def permitted(prompt: str, question: str, language: Language) -> str:
+    """Return a prompt of an instruction, examples and ``{question}`` with the permission, and an example of its use.
 
     Args:
         prompt: its parts are separated by empty lines.
         question: the question of the example, which nobody can answer.
     """
     instruction, *examples, last = prompt.split("\n\n")
-    return "\n\n".join([f"{instruction} {PERMISSION}", *examples, f"Question: {question}\nAnswer: {UNKNOWN}", last])
+    example = f"{last.replace('{question}', question)}{language.joiner}{language.prompts.unknown}"
+    return "\n\n".join([f"{instruction}{language.joiner}{language.prompts.permission}", *examples, example, last])

@@ -26,7 +26,7 @@ from kgprobe.base.tables import Table
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import reversal_of
-from kgprobe.graph.runs import latest_run
+from kgprobe.graph.runs import latest_run, run_folder
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model
 from kgprobe.probes.outcome import Verdict
@@ -36,7 +36,7 @@ from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress, check_helpers, check_name, keep_answers
 from kgprobe.running.plan import Asking, plan_of
 from kgprobe.running.rounds import RunReport, settle_run
-from kgprobe.running.runs import get_run, run_folder
+from kgprobe.running.runs import get_run
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import checked_draw, choose_facts, list_existing
 from kgprobe.sampling.years import year_relation_id

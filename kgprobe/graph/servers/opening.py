@@ -8,12 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refuse_credentials
-from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.endpoint import endpoint_of, is_address, refuse_credentials
+from kgprobe.graph.servers.folder import folder_of, folder_or_address
 from kgprobe.graph.servers.leases import take_lease
-from kgprobe.graph.servers.server import running
 
 # Prefix of the environment variables of a user's own graph.
 _USERS = "KGPROBE_FROM"
@@ -68,7 +67,7 @@ def open_graph(
         ArgumentError: an argument is not allowed.
         KgprobeError: the server does not start, does not answer, or refuses the password.
     """
-    place = _folder_or_address(graph)
+    place = folder_or_address(graph)
     if isinstance(place, str) and is_address(place):
         for argument, value in (("engine", engine), ("memory", memory)):
             if value is not None:
@@ -111,7 +110,7 @@ def open_existing(graph: str | Path | None, ask_password: Callable[[str], str]) 
         check_exists(graph)
         return open_graph(graph, ask_password=ask_password)
 
-    place = str(_folder_or_address(graph))
+    place = str(folder_or_address(graph))
     return opens() if is_address(place) and "KGPROBE_GRAPH_PASSWORD" not in os.environ else OpenedWhenUsed(opens)
 
 
@@ -137,7 +136,7 @@ def open_users_graph(place: str, argument: str) -> Graph:
 
 def check_exists(graph: str | Path | None = None) -> None:
     """Check that a local graph exists; nothing is checked for a remote server."""
-    place = _folder_or_address(graph)
+    place = folder_or_address(graph)
     if isinstance(place, str) and is_address(place):
         return
     folder = folder_of(place)
@@ -146,31 +145,3 @@ def check_exists(graph: str | Path | None = None) -> None:
             f"There is no graph in {folder.path}. `kgprobe load` makes one there from data, `kgprobe demo` one with an"
             " example, `kgprobe graph start` an empty one."
         )
-
-
-def is_running(graph: str | Path | None = None) -> bool:
-    """Return True if opening a graph starts no server: it is remote, or the server of its folder is running."""
-    place = _folder_or_address(graph)
-    return (isinstance(place, str) and is_address(place)) or running(folder_of(place)) is not None
-
-
-def folder_of(graph: str | Path | None = None) -> Folder:
-    """Return the folder of a local graph."""
-    place = _folder_or_address(graph)
-    if isinstance(place, str):
-        if is_address(place):
-            raise KgprobeError(f"{place} is a remote server; kgprobe starts and stops only local graphs.")
-        if "://" in place:
-            raise KgprobeError(
-                f"{place} is neither a folder nor an address of a graph: bolt://HOST:PORT or neo4j://HOST:PORT, with "
-                "+s or +ssc after bolt or neo4j for encryption."
-            )
-    # Resolve links: the server is found by the folder's path.
-    return Folder(Path(place).expanduser().resolve())
-
-
-def _folder_or_address(graph: str | Path | None) -> str | Path:
-    place = graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
-    if isinstance(place, str):
-        refuse_credentials(place)
-    return place

@@ -21,7 +21,6 @@ from kgprobe.probes.generation import GenerationOptions
 from kgprobe.probes.generation.evidence import GenerationEvidence, NameInText, counted_end
 from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
-from kgprobe.probes.permission import PERMISSION_TO_CONTINUE
 from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
@@ -35,13 +34,12 @@ from kgprobe.verbalize.answers import (
     normalized,
     sentences,
 )
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 
 
-def _placed(
-    text: str, names: Sequence[str], is_name: Callable[[str], bool], tolerance: float | None
-) -> tuple[NameInText, ...]:
-    mentions = sorted(mentions_in(text, names, is_name, tolerance), key=lambda mention: (mention.start, -mention.end))
-    return tuple(map(_name_in_text, mentions))
+def _placed(text: str, names: Sequence[str], of: "ObjectNames") -> tuple[NameInText, ...]:
+    mentions = mentions_in(text, names, of.is_name, of.tolerance, of.language)
+    return tuple(map(_name_in_text, sorted(mentions, key=lambda mention: (mention.start, -mention.end))))
 
 
 def _name_in_text(mention: Mention) -> NameInText:
@@ -64,20 +62,21 @@ class ObjectNames:
     former: Sequence[str]
     is_name: Callable[[str], bool]
     tolerance: float | None = None
+    language: Language = ENGLISH
 
 
-def permission(options: GenerationOptions) -> str:
+def permission(options: GenerationOptions, language: Language = ENGLISH) -> str:
     """Return the text before each prompt; empty without a permission."""
-    return PERMISSION_TO_CONTINUE if options.allow_unknown else ""
+    return f"{language.prompts.permission_to_continue}\n\n" if options.allow_unknown else ""
 
 
-def continuation_request(prompt: Prompt, layout: Layout, options: GenerationOptions) -> Request:
+def continuation_request(prompt: Prompt, layout: Layout, new_tokens: int, permission: str = "") -> Request:
     """Return the request to continue a prompt.
 
     After examples, the separator before an object follows, without white space at the end.
     """
     text = join(prompt.text, layout.separator, "").rstrip() if prompt.examples else prompt.text
-    return Request(permission(options) + text, options.new_tokens, continuation=True)
+    return Request(permission + text, new_tokens, continuation=True)
 
 
 def outcome_of_text(
@@ -103,7 +102,7 @@ def outcome_of_text(
         text=written,
         counted=counted,
         **found,
-        refused=not found["named"] and any(map(is_refusal, begin)),
+        refused=not found["named"] and any(is_refusal(text, names.language) for text in begin),
     )
     if isinstance(answer, Unanswered):
         return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, request, answer.reason, evidence)
@@ -129,9 +128,9 @@ def _find_names(text: str, fact: AskedFact, names: ObjectNames) -> dict[str, Any
     right = set(map(normalized, (*subject, *names.own, *names.further)))
     others = (mention for mention in all_mentions(text, names.is_name) if normalized(mention.name) not in right)
     return {
-        "named": _placed(text, names.own, names.is_name, names.tolerance),
-        "former": _placed(text, names.former, names.is_name, names.tolerance),
-        "beside": _placed(text, names.further, names.is_name, names.tolerance),
+        "named": _placed(text, names.own, names),
+        "former": _placed(text, names.former, names),
+        "beside": _placed(text, names.further, names),
         "near": tuple(near_values(text, names.own, names.tolerance)),
         "other": next(map(_name_in_text, others), None),
     }
@@ -161,6 +160,7 @@ class GenerationProbe:
         self._options = options
         self._as_of = as_of
         self._known = KnownNames(graph)
+        self._permission = permission(options, language_of(graph.language))
 
     def describe(self) -> dict[str, Any]:
         """Return model, prompts and length of the text; see :class:`~kgprobe.probes.outcome.Probe`."""
@@ -171,7 +171,7 @@ class GenerationProbe:
             "new_tokens": self._options.new_tokens,
             "until": self._options.until,
             "tolerance": self._options.tolerance,
-            "permission": permission(self._options),
+            "permission": self._permission,
             **self._prompts.describe(),
         }
 
@@ -193,7 +193,8 @@ class GenerationProbe:
                 continue
             reasons.append(None)
             asked.append((fact, prompt))
-            requests.append(continuation_request(prompt, self._prompts.examples.layout, self._options))
+            layout = self._prompts.examples.layout
+            requests.append(continuation_request(prompt, layout, self._options.new_tokens, self._permission))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         objects = read_answers(self._graph, [fact.key for fact, _ in asked], self._as_of)
         outcomes = []
@@ -226,12 +227,14 @@ class GenerationProbe:
                 names = further if row["current"] else former
                 names.extend(filter(str.strip, (row["label"], *row["aliases"])))
         is_name = related_names(fact, (*own, *further, *former), self._known)
-        return ObjectNames(own, further, former, is_name, self._options.tolerance)
+        language = language_of(self._graph.language)
+        return ObjectNames(own, further, former, is_name, self._options.tolerance, language)
 
 
 def make_probe(setting: ProbeContext, options: GenerationOptions) -> GenerationProbe:
     """Return the probe of a model, graph and options."""
     model = setting.model
-    room = Room(model.scorer() if model.scores else None, options.new_tokens, permission(options))
+    before = permission(options, language_of(setting.graph.language))
+    room = Room(model.scorer() if model.scores else None, options.new_tokens, before)
     prompts = PromptWriter(setting.graph, options, room, as_of=setting.as_of, relations=setting.relations)
     return GenerationProbe(setting.graph, prompts, model.generator(), options, as_of=setting.as_of)

@@ -32,42 +32,8 @@ from kgprobe.probes.questions.grading import (
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.language import Language
 
-# The examples avoid facts of a graph.
-_YES_NO = """\
-Answer the question: first yes or no, then the reason in one short sentence.
-
-Question: Is water made of hydrogen and oxygen?
-Answer: Yes, a molecule of water has two atoms of hydrogen and one of oxygen.
-
-Question: Is the Moon larger than the Earth?
-Answer: No, the Earth is almost four times as wide as the Moon.
-
-Question: {question}
-Answer:"""
-_WH = """\
-Answer the question with a name, as briefly as you can.
-
-Question: Which gas do plants take in from the air?
-Answer: carbon dioxide
-
-Question: Which metal is liquid at room temperature?
-Answer: mercury
-
-Question: {question}
-Answer:"""
-_WH_ALL = """\
-Several answers to the question are right. Answer it with the names of all of them, as briefly as you can, with commas
-between them.
-
-Question: Which are the primary colours of light?
-Answer: red, green, blue
-
-Question: Which gases make up most of the air?
-Answer: nitrogen, oxygen
-
-Question: {question}
-Answer:"""
 # Further tokens for each further right name.
 _TOKENS_OF_A_NAME = 16
 
@@ -117,6 +83,7 @@ class QuestionProbe:
 
     def describe(self) -> dict[str, Any]:
         """Return model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
+        yes_no, wh, wh_all = prompt_templates(self._items.language, self._allow_unknown)
         return {
             "model": self._generator.name,
             "generator": self._described,
@@ -127,9 +94,9 @@ class QuestionProbe:
             "tolerance": self._tolerance,
             "allow_unknown": self._allow_unknown,
             "prompts": {
-                QuestionKind.YES_NO.value: _template(_YES_NO, self._allow_unknown),
-                QuestionKind.WH.value: _template(_WH, self._allow_unknown),
-                f"{QuestionKind.WH.value}, several": _template(_WH_ALL, self._allow_unknown),
+                QuestionKind.YES_NO.value: yes_no,
+                QuestionKind.WH.value: wh,
+                f"{QuestionKind.WH.value}, several": wh_all,
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
@@ -139,7 +106,9 @@ class QuestionProbe:
         }
 
     def _grading_template(self, others: Sequence[Sequence[str]], credit: str) -> str | None:
-        return grading_prompt("{question}", ["{right}"], others, "{answer}", credit) if self._grader else None
+        if self._grader is None:
+            return None
+        return grading_prompt("{question}", ["{right}"], others, "{answer}", credit, self._items.language)
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
@@ -208,23 +177,21 @@ class QuestionProbe:
 
 def prompt(question: FactQuestion, allow_unknown: bool = False) -> str:
     """Return the prompt of a question; it ends where the answer follows."""
-    if question.asks_for_all:
-        return _template(_WH_ALL, allow_unknown).replace("{question}", question.text)
-    return prompt_of_text(question.text, question.kind, allow_unknown)
+    yes_no, wh, wh_all = prompt_templates(question.language, allow_unknown)
+    template = wh_all if question.asks_for_all else wh
+    if question.kind is QuestionKind.YES_NO:
+        template = yes_no
+    return template.replace("{question}", question.text)
 
 
-def prompt_of_text(question: str, kind: QuestionKind, allow_unknown: bool = False) -> str:
-    """Return the prompt of a question that is answered with yes or no, or with one name."""
-    template = _YES_NO if kind is QuestionKind.YES_NO else _WH
-    return _template(template, allow_unknown).replace("{question}", question)
-
-
-def _template(template: str, allow_unknown: bool) -> str:
-    """Return the template of a prompt, with the permission to say *I don't know* if it is given."""
+def prompt_templates(language: Language, allow_unknown: bool = False) -> tuple[str, str, str]:
+    """Return the prompts of yes/no questions, of wh-questions, and of those with several answers."""
+    prompts = language.prompts
     if not allow_unknown:
-        return template
-    asked = "Is the name of my neighbour's cat Felix?" if template is _YES_NO else "What is my neighbour's cat called?"
-    return permitted(template, asked)
+        return prompts.yes_no, prompts.wh, prompts.wh_all
+    yes_no, wh = prompts.unknown_questions
+    several = permitted(prompts.wh_all, wh, language)
+    return permitted(prompts.yes_no, yes_no, language), permitted(prompts.wh, wh, language), several
 
 
 def _outcome(

@@ -8,30 +8,13 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
-from kgprobe.probes.permission import allow_unknown_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
 from kgprobe.probes.statements import NegativeOptions
+from kgprobe.verbalize.language import ENGLISH
 
 # Placeholder of the statement in an instruction.
 STATEMENT = "{statement}"
-# Permission to say that a statement is unknown, with an example.
-_UNKNOWN = (
-    ", and Unknown if you do not know.",
-    "Statement: The name of my neighbour's cat is Felix.\nAnswer: Unknown\n\n",
-)
-# The examples avoid facts of a graph.
-INSTRUCTION = f"""\
-Judge each statement. Answer True if you know that it is true, False if you know that it is false{_UNKNOWN[0]}
-
-Statement: Water is made of hydrogen and oxygen.
-Answer: True
-
-{_UNKNOWN[1]}Statement: The Moon is larger than the Earth.
-Answer: False
-
-Statement: {STATEMENT}
-Answer:"""
-INSTRUCTION_TO_DECIDE = INSTRUCTION.replace(_UNKNOWN[0], ".").replace(_UNKNOWN[1], "")
+INSTRUCTION = ENGLISH.prompts.true_false
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +30,6 @@ class TrueFalseOptions(NegativeOptions):
         16, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1
     )
     thinking: str | None = thinking_option()
-    allow_unknown: bool = allow_unknown_option(True)
     instruction: str = option(
         INSTRUCTION,
         f"Prompt, with {STATEMENT} as the placeholder of the statement.",
