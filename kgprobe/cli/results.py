@@ -158,16 +158,13 @@ _kind_option = cloup.option(
     ),
 )
 @cloup.option_group(
-    "Calibration",
+    "Confidence and refusals",
     cloup.option(
         "--by-confidence",
         "calibrated",
         is_flag=True,
         help="Print whether confidence says how often answers are right; with --by, also by group.",
     ),
-)
-@cloup.option_group(
-    "Refusals",
     cloup.option(
         "--known-by",
         metavar="NAME",
