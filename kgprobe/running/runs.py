@@ -85,6 +85,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         LAST_CHANGES: msgspec.json.encode(last_changes(graph, plan.as_of)).decode(),
         "reversed": reversal is not None,
         "reversed_of": None if reversal is None else reversal.of,
+        "ask_in": graph.language,
         "engine": graph.server,
         "versions": msgspec.json.encode(versions(), order="sorted").decode(),
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),

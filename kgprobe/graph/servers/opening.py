@@ -37,6 +37,7 @@ def open_graph(
     engine: str | None = None,
     memory: int | None = None,
     ask_password: Callable[[str], str] | None = None,
+    ask_in: str | None = None,
 ) -> Graph:
     """Open a connection to a graph.
 
@@ -62,6 +63,7 @@ def open_graph(
             machine's, between 512 and 4096.
         ask_password: called with a prompt for the password of a remote server, if the environment has none;
             ``getpass.getpass``, for example.
+        ask_in: language in which facts are asked, see :meth:`~kgprobe.graph.client.Graph.in_language`.
 
     Raises:
         ArgumentError: an argument is not allowed.
@@ -72,10 +74,15 @@ def open_graph(
         for argument, value in (("engine", engine), ("memory", memory)):
             if value is not None:
                 raise ArgumentError(argument, f"is for a local graph; {place} is a remote server.")
-        return Graph(endpoint_of(place, ask_password))
-    connection = take_lease(folder_of(place), engine, memory).connect()
-    _leased.add(connection)
-    return connection
+        connection = Graph(endpoint_of(place, ask_password))
+    else:
+        connection = take_lease(folder_of(place), engine, memory).connect()
+        _leased.add(connection)
+    try:
+        return connection.in_language(ask_in)
+    except BaseException:
+        connection.close()
+        raise
 
 
 class OpenedWhenUsed(Graph):
@@ -99,16 +106,16 @@ class OpenedWhenUsed(Graph):
             self._opened.close()
 
 
-def open_existing(graph: str | Path | None, ask_password: Callable[[str], str]) -> Graph:
+def open_existing(graph: str | Path | None, ask_password: Callable[[str], str], ask_in: str | None = None) -> Graph:
     """Return an existing graph that is opened when it is first used, or at once if its password must be asked for.
 
     Args:
-        graph, ask_password: as in :func:`open_graph`.
+        graph, ask_password, ask_in: as in :func:`open_graph`.
     """
 
     def opens() -> Graph:
         check_exists(graph)
-        return open_graph(graph, ask_password=ask_password)
+        return open_graph(graph, ask_password=ask_password, ask_in=ask_in)
 
     place = str(folder_or_address(graph))
     return opens() if is_address(place) and "KGPROBE_GRAPH_PASSWORD" not in os.environ else OpenedWhenUsed(opens)
