@@ -376,22 +376,22 @@ def refusals(
     notes = list(chain.from_iterable(own for _, own in newest))
     (kind, first), (other_kind, other) = (_resolve(given, (*ANSWERS, LABEL_TABLE), graph) for (given,), _ in newest)
     _require_answers("result", kind)
-    asked, known = _opened(kind, first, graph), _opened(other_kind, other, graph)
-    names = relation_names_of([asked], set(asked.answers.by_fact()["relation"]))
+    answered, known = _opened(kind, first, graph), _opened(other_kind, other, graph)
+    names = relation_names_of([answered], set(answered.answers.by_fact()["relation"]))
     if other_kind == LABEL_TABLE:
         from kgprobe.labelling.table import shown_by_labels
 
-        if known.model != asked.model:
-            raise ArgumentError("known_by", f"has labels of {known.model}; expected those of {asked.model}.")
-        states = known.config.get("graph"), settings_of(asked)["graph"]
+        if known.model != answered.model:
+            raise ArgumentError("known_by", f"has labels of {known.model}; expected those of {answered.model}.")
+        states = known.config.get("graph"), settings_of(answered)["graph"]
         change = state_difference(*states) if states[0] and states[0] != states[1] else ""
-        if change or asked.reversed:
+        if change or answered.reversed:
             raise ArgumentError("known_by", f"differs from the first: {change or 'it asks forwards'}.")
-        return diagnose_refusals(asked, known.name, shown_by_labels(known), names, known.folder, notes)
+        return diagnose_refusals(answered, known.name, shown_by_labels(known), names, known.folder, notes)
     _require_answers("known_by", other_kind)
-    refuse_repeated("known_by", [asked, known])
-    check_same_model("known_by", asked, known)
-    return diagnose_refusals(asked, known.about.name, shown_by(known), names, known.folder, notes)
+    refuse_repeated("known_by", [answered, known])
+    check_same_model("known_by", answered, known)
+    return diagnose_refusals(answered, known.about.name, shown_by(known), names, known.folder, notes)
 
 
 def _require_answers(argument: str, kind: str) -> None:

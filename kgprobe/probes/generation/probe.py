@@ -90,9 +90,9 @@ def outcome_of_text(
     """
     written = answer.text if isinstance(answer, Answer) else ""
     counted = counted_end(written, until)
-    found = _find_names(written[:counted], fact, names)
+    mentions = _find_names(written[:counted], fact, names)
     # Names after a refusal are further examples.
-    other = found["other"]
+    other = mentions["other"]
     begin = sentences(written[: counted if other is None else other.start])[:1]
     evidence = GenerationEvidence(
         subject=fact.subject_label,
@@ -101,8 +101,8 @@ def outcome_of_text(
         examples=prompt.examples,
         text=written,
         counted=counted,
-        **found,
-        refused=not found["named"] and any(is_refusal(text, names.language) for text in begin),
+        **mentions,
+        refused=not mentions["named"] and any(is_refusal(text, names.language) for text in begin),
     )
     if isinstance(answer, Unanswered):
         return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, request, answer.reason, evidence)

@@ -97,8 +97,8 @@ class _Form:
         prompts = self.language.prompts
         if not self.is_question:
             return prompts.permission_to_continue
-        asked = prompts.recall.replace("{question}", prompts.unknown_questions[1])
-        return f"{prompts.permission}{self.between}{asked}{self.language.joiner}{prompts.unknown}"
+        example = prompts.recall.replace("{question}", prompts.unknown_questions[1])
+        return f"{prompts.permission}{self.between}{example}{self.language.joiner}{prompts.unknown}"
 
     def example(self, subject: str, object_: str) -> str:
         """Return the text of a fact with its answer."""
