@@ -35,7 +35,7 @@ class Modest:
 
     def __init__(self, graph: Graph) -> None:
         query = "MATCH (s:Entity)-[f:FACT {relation: 'P36'}]->(o:Entity) RETURN s.label AS s, collect(o.label) AS o"
-        self._capitals = {row["s"]: row["o"] for row in graph.run(query)}
+        self._capitals = {row["s"]: row["o"] for row in graph.run_text(query, {})[1]}
 
     def describe(self) -> dict[str, object]:
         return {"model": self.name}
