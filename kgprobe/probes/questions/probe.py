@@ -16,6 +16,7 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.permission import permitted
 from kgprobe.probes.questions import ANY, CREDITS, OWN, QuestionOptions
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
@@ -25,6 +26,7 @@ from kgprobe.probes.questions.grading import (
     follow_ups,
     grading_prompt,
     read_error,
+    refusal_prompt,
     verify,
     with_both_credits,
 )
@@ -32,6 +34,7 @@ from kgprobe.probes.questions.items import FactQuestion, QuestionItems, Question
 from kgprobe.probes.register import ProbeContext
 from kgprobe.probes.stated import CONFIDENCE_TOKENS, StatedConfidence, asking_confidence, split_confidence
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.language import Language
 
 # Further tokens for each further right name.
 _TOKENS_OF_A_NAME = 16
@@ -52,6 +55,7 @@ class QuestionProbe:
         ask_confidence: bool = False,
         thinking: Thinking | None = None,
         tolerance: float | None = None,
+        allow_unknown: bool = False,
     ) -> None:
         """Make a probe.
 
@@ -65,6 +69,7 @@ class QuestionProbe:
             ask_confidence: True to ask for a confidence with each answer, in 16 further tokens; not in follow-ups.
             thinking: mode of the model under test; None for the default. Graders have their default.
             tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
+            allow_unknown: True to add the permission to say *I don't know* to prompts.
         """
         check_choice("credit", credit, CREDITS)
         self._credit = credit
@@ -77,12 +82,13 @@ class QuestionProbe:
         self._ask_confidence = ask_confidence
         self._thinking = thinking
         self._tolerance = tolerance
+        self._allow_unknown = allow_unknown
         self._described = describe_thinking(generator, thinking)
         self.relations: Sequence[str] = items.relations
 
     def describe(self) -> dict[str, Any]:
         """Return model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
-        prompts = self._items.language.prompts
+        yes_no, wh, wh_all = prompt_templates(self._items.language, self._allow_unknown)
         return {
             "model": self._generator.name,
             "generator": self._described,
@@ -92,13 +98,21 @@ class QuestionProbe:
             "answer_tokens": self._answer_tokens,
             "ask_confidence": self._ask_confidence,
             "tolerance": self._tolerance,
+            "allow_unknown": self._allow_unknown,
             "prompts": {
+<<<<<<< HEAD
                 QuestionKind.YES_NO.value: self._with_confidence(prompts.yes_no),
                 QuestionKind.WH.value: self._with_confidence(prompts.wh),
                 f"{QuestionKind.WH.value}, several": self._with_confidence(prompts.wh_all),
+=======
+                QuestionKind.YES_NO.value: yes_no,
+                QuestionKind.WH.value: wh,
+                f"{QuestionKind.WH.value}, several": wh_all,
+>>>>>>> main
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
+                "grader, refusals": refusal_prompt("{question}", "{answer}") if self._grader else None,
             },
             **self._items.describe(),
         }
@@ -112,8 +126,8 @@ class QuestionProbe:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
         Cost: a request for each fact, one to the grader for each wh-question, a second one if several objects are right
-        and the first reply leaves the other credit open, and ``follow_ups`` for each mistake. The names of a relation's
-        objects, and of the whole graph, are read on first use.
+        and the first reply leaves the other credit open, one for each unplaced answer, and ``follow_ups`` for each
+        mistake. The names of a relation's objects, and of the whole graph, are read on first use.
         """
         questions = self._items.of(facts, seed)
         askable = [question for question in questions if question.reason is None]
@@ -129,8 +143,13 @@ class QuestionProbe:
         errors, followed = self._errors(askable, answers, verified)
         outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
+<<<<<<< HEAD
             follow = errors.get(place), followed.get(place, ())
             outcomes.append(_outcome(question, prompts[place], answer, stated[place], reading, *follow))
+=======
+            text = prompt(question, self._allow_unknown)
+            outcomes.append(_outcome(question, text, answer, reading, errors.get(place), followed.get(place, ())))
+>>>>>>> main
         return in_order(map(attrgetter("fact"), questions), map(attrgetter("reason"), questions), outcomes)
 
     def _with_confidence(self, text: str) -> str:
@@ -142,7 +161,11 @@ class QuestionProbe:
         requests = []
         for question, text in zip(questions, prompts, strict=True):
             further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
+<<<<<<< HEAD
             further += CONFIDENCE_TOKENS * self._ask_confidence
+=======
+            text = prompt(question, self._allow_unknown)
+>>>>>>> main
             requests.append(Request(text, self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
@@ -182,26 +205,41 @@ class QuestionProbe:
         return errors, followed
 
 
-def prompt(question: FactQuestion) -> str:
+def prompt(question: FactQuestion, allow_unknown: bool = False) -> str:
     """Return the prompt of a question; it ends where the answer follows."""
-    prompts = question.language.prompts
-    template = prompts.wh_all if question.asks_for_all else prompts.wh
+    yes_no, wh, wh_all = prompt_templates(question.language, allow_unknown)
+    template = wh_all if question.asks_for_all else wh
     if question.kind is QuestionKind.YES_NO:
-        template = prompts.yes_no
+        template = yes_no
     return template.replace("{question}", question.text)
 
 
+<<<<<<< HEAD
 def _without_confidence(answer: Answer | Unanswered) -> tuple[Answer | Unanswered, StatedConfidence]:
     """Return an answer and its confidence; one with a confidence is complete."""
     if isinstance(answer, Unanswered):
         return answer, StatedConfidence("", None)
     text, stated = split_confidence(answer.text)
     return replace(answer, text=text, ended=answer.ended or bool(stated.text)), stated
+=======
+def prompt_templates(language: Language, allow_unknown: bool = False) -> tuple[str, str, str]:
+    """Return the prompts of yes/no questions, of wh-questions, and of those with several answers."""
+    prompts = language.prompts
+    if not allow_unknown:
+        return prompts.yes_no, prompts.wh, prompts.wh_all
+    yes_no, wh = prompts.unknown_questions
+    several = permitted(prompts.wh_all, wh, language)
+    return permitted(prompts.yes_no, yes_no, language), permitted(prompts.wh, wh, language), several
+>>>>>>> main
 
 
 def _outcome(
     question: FactQuestion,
+<<<<<<< HEAD
     asked: str,
+=======
+    text: str,
+>>>>>>> main
     answer: Answer | Unanswered,
     stated: StatedConfidence | None,
     verified: GradedAnswer,
@@ -226,6 +264,7 @@ def _outcome(
         credited_own=verified.credited_own,
         credited_any=verified.credited_any,
         grade_unread=verified.unread,
+        unplaced=verified.unplaced,
         written=question.written,
         fell_back=tuple(question.fell_back),
         error=error.value if error else None,
@@ -233,7 +272,11 @@ def _outcome(
         stated=stated,
     )
     fact = question.fact
+<<<<<<< HEAD
     return Outcome(fact.key, verified.verdict, fact.relation, asked, verified.reason, evidence)
+=======
+    return Outcome(fact.key, verified.verdict, fact.relation, text, verified.reason, evidence)
+>>>>>>> main
 
 
 def _thought(answer: Answer | Unanswered) -> dict[str, Any]:
@@ -273,4 +316,5 @@ def make_probe(setting: ProbeContext, options: QuestionOptions) -> QuestionProbe
         ask_confidence=options.ask_confidence,
         thinking=thinking,
         tolerance=options.tolerance,
+        allow_unknown=options.allow_unknown,
     )
