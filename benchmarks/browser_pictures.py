@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kgprobe.graph.servers.opening import folder_of
+from kgprobe.graph.servers.folder import folder_of
 from kgprobe.graph.servers.server import status_of
 from kgprobe.results.rendering.browser_files import PAINTED_STYLE, browser_files
 from tests.chromium import WAIT, chromium

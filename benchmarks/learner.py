@@ -36,10 +36,10 @@ from kgprobe.beliefs.effects import Effects, effects_of
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.client import Row as Properties
+from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.learning import AskedRound, KeptLearning, Learning, replay
 from kgprobe.running.replays import Reference, demo_answers, demo_reference, shown_rounds
-from kgprobe.running.runs import run_folder
 from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, AskableFacts, GraphColumns
 from kgprobe.sampling.lists import Lists
 

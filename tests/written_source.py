@@ -18,6 +18,7 @@ class WrittenSource:
     name: str = "written"
     fingerprint: str = "written-1"
     partial: bool = False
+    languages: Sequence[str] = ()
     fail_at_fact: int | None = None
 
     total: int = 1

@@ -2,6 +2,7 @@
 // $rows: [{subject, fact}], $year_relations: ids of relations whose literals date a subject
 //   -> fact, relation, subject, subject_label, object, object_label, types: [{id, label}], popularity, start: of the fact,
 //      dates: [{relation, date}], the earliest date of the subject in each of these relations
+// Language: subject?, object?, type?
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)

@@ -2,6 +2,7 @@
 // subject.
 // $as_of: yyyymmdd, $rows: [{subject, fact}]
 //   -> fact, id, label, aliases, current: true at $as_of, former: true before, until: last end, 99991231 for one that is not known
+// Language: object
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(:Entity)
 USING INDEX SEEK subject:Entity(id)

@@ -1,6 +1,7 @@
 // Facts that may be asked (as sample/askable) whose subject had another object of the relation until a known day before the date:
 // candidates for facts with a former object among their distractors. Scans the graph from its ended facts on; streamed.
 // $relations: [id], $as_of: yyyymmdd -> subject, fact
+// Language: subject, object
 MATCH (subject:Entity)-[past:FACT]->(former:Entity)
 WHERE past.relation IN $relations AND past.until < $as_of AND former.number IS NOT NULL
   AND subject.label <> ''

@@ -2,6 +2,7 @@
 // where unknown. Scans the graph; streamed, once for each draw of controls that are not near the taught facts.
 // $relations: [id], $as_of: yyyymmdd, $by: popularity or degree
 //   -> fact, relation, subject, object, literal: true if the object is a literal, of_subject, of_object
+// Language: subject, object
 MATCH (subject:Entity)-[fact:FACT]->(object:Entity)
 WHERE fact.relation IN $relations
   AND coalesce(fact.from, $as_of) <= $as_of AND coalesce(fact.until, $as_of) >= $as_of AND fact.ended IS NULL

@@ -5,6 +5,7 @@
 //   numbers}]
 //   -> index, number, id, label: empty without one, aliases, datatype: of a literal, else empty, shared: [id of a type], until: last
 //      end of a fact with this subject and relation, 99991231 for one without a known end, null if there is no such fact
+// Language: entity
 UNWIND $rows AS row
 OPTIONAL MATCH (subject:Entity {id: row.subject})
 UNWIND row.numbers AS number

@@ -1,5 +1,6 @@
 // Entities with what distinguishes namesakes, those with most facts first.
 // $ids: [id] -> id, label, description, facts: number of facts
+// Language: entity?
 UNWIND $ids AS id
 MATCH (entity:Entity {id: id})
 USING INDEX SEEK entity:Entity(id)

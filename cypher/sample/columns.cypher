@@ -3,6 +3,7 @@
 // no parameters
 //   -> number, id, label, aliases, types: [id], popularity, degree, datatype: of a literal, else empty, facts: [[id, relation,
 //      number of the object, from, until, ended: true for an unknown end, else null]]
+// Language: entity
 MATCH (entity:Entity)
 WHERE entity.number IS NOT NULL
 RETURN entity.number AS number, entity.id AS id, coalesce(entity.label, '') AS label, coalesce(entity.aliases, []) AS aliases,

@@ -2,6 +2,7 @@
 // to the entities.
 // $relation, $subject: ids, $ids: [id]
 //   -> id, subjects: number of others, example: label of one of them, until: the last end of a fact of $subject
+// Language: subject?
 UNWIND $ids AS id
 MATCH (object:Entity {id: id})<-[fact:FACT]-(subject:Entity)
 USING INDEX SEEK object:Entity(id)

@@ -4,6 +4,7 @@
 //      subject, subject_label, subject_aliases, subject_types: [{id, label: id without a label, size: number of members}],
 //      subject_datatype: of a literal, else empty, object, object_label, object_aliases, object_number, object_types,
 //      object_order: ids of its types in the order of the source, object_datatype, total: upper bound of the entities' numbers
+// Language: subject, object, type?, relation?
 OPTIONAL MATCH (counter:KgprobeCounter {id: 'entities'})
 WITH coalesce(counter.next, 0) AS total
 UNWIND $rows AS row

@@ -4,6 +4,7 @@
 //   -> entity, other: id of the other end, null for a literal, through: true if it has at most $max_degree facts, fact, relation,
 //      subject, object, literal: true if the object is a literal, askable: true for a fact that may be asked (as sample/askable),
 //      of_subject, of_object: popularity or degree, null where unknown
+// Language: subject, object
 UNWIND $ids AS id
 MATCH (entity:Entity {id: id})
 USING INDEX SEEK entity:Entity(id)

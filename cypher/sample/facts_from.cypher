@@ -2,6 +2,7 @@
 // each entity, so that one with more of them is recognised.
 // $relations: [id], $as_of: yyyymmdd, $by: popularity or degree, $max_degree, $ids: [id]
 //   -> fact, relation, subject, object, literal, askable, of_subject, of_object: as sample/facts_around
+// Language: subject, object
 UNWIND $ids AS id
 MATCH (subject:Entity {id: id})
 USING INDEX SEEK subject:Entity(id)

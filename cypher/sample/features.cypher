@@ -2,6 +2,7 @@
 // each state of the graph.
 // no parameters -> number, named, types: [id], kinds: [number of a type, or its id without a number], facts: [[relation, number of
 //   the object, or its id without a number]]
+// Language: entity
 MATCH (entity:Entity)
 RETURN entity.number AS number, coalesce(entity.label, '') <> '' AS named, coalesce(entity.types, []) AS types,
        [(entity)-[:INSTANCE_OF]->(type:Entity) | coalesce(type.number, type.id)] AS kinds,

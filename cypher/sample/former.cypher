@@ -2,6 +2,7 @@
 // distractors, with both intervals, and the names in an outdated answer. Walks the facts of each subject.
 // $rows: [{subject, fact}], $as_of: yyyymmdd
 //   -> fact, from, until: of the fact; number, label, aliases: of a former object; former_from, former_until, end: of its interval
+// Language: former
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(object:Entity)
 USING INDEX SEEK subject:Entity(id)

@@ -1,5 +1,6 @@
 // Labels of the entities with these numbers, or ids without a label.
 // $numbers: [number] -> number, label
+// Language: entity
 UNWIND $numbers AS number
 MATCH (entity:Entity {number: number})
 USING INDEX SEEK entity:Entity(number)

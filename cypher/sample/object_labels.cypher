@@ -1,5 +1,6 @@
 // Objects of a relation with a label, ordered by number; any of them above a limit. Walks as many.
 // $id, $limit -> id, label
+// Language: member
 MATCH (:Relation {id: $id})<-[:OBJECT_OF]-(member:Entity)
 WHERE member.label <> ''
 WITH member LIMIT $limit

@@ -1,5 +1,6 @@
 // Objects of one relation at some subjects, at any time.
 // $subjects: ids, $relation: its id -> subject, object, label
+// Language: object?
 UNWIND $subjects AS id
 MATCH (subject:Entity {id: id})
 USING INDEX SEEK subject:Entity(id)

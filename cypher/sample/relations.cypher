@@ -2,6 +2,7 @@
 // no parameters
 //   -> id, label, aliases, description, active, clozes, past_clozes, mined_clozes, statements, yes_no_questions, wh_questions,
 //      sentences: a data set's templates in its order; reverse_clozes, reverse_past_clozes, reverse_wh_questions: about the subject
+// Language: relation?
 MATCH (relation:Relation)
 RETURN relation.id AS id, coalesce(relation.label, '') AS label, coalesce(relation.aliases, []) AS aliases,
        coalesce(relation.description, '') AS description, relation.active AS active,

@@ -2,6 +2,7 @@
 // with it: Cypher has no case folding, so names are compared in lower and then upper case. Walks the facts of each subject.
 // $rows: [{index, subject, relations: ids, object, names: the object's, in lower and then upper case}] -> index, names: of the known
 //   object, the label first
+// Language: known
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT]->(known:Entity)
 USING INDEX SEEK subject:Entity(id)

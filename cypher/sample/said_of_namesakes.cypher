@@ -3,6 +3,7 @@
 // facts are skipped.
 // $max_degree, $rows: [{index, names: the subject's, in lower and then upper case, relations: ids, object}] -> index, names: of the
 //   known subject, the label first
+// Language: namesake
 UNWIND $rows AS row
 MATCH (object:Entity {id: row.object})
 USING INDEX SEEK object:Entity(id)

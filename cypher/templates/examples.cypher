@@ -2,6 +2,7 @@
 // subject and relation have at $as_of. Walks the facts that point to these objects and the facts of the subjects.
 // $relation: id, $as_of: yyyymmdd, $objects: number
 //   -> fact, subject, subject_label, degree: of the subject, object, object_label, start, end, holding
+// Language: subject, object
 MATCH (:Relation {id: $relation})<-[:OBJECT_OF]-(object:Entity)
 WHERE object.label <> ''
 WITH object

@@ -29,6 +29,8 @@ WRITTEN = "written"
 MEASUREMENT = "measurement"
 # Described settings that are not compared.
 _IGNORED = frozenset(("versions", "handshake", WRITTEN))
+# Settings that describe the model; all others must be the same for every model.
+_MODEL_SETTINGS = ("model", "scorer", "generator")
 _SHOWN_VALUES = 3
 # Characters of a difference.
 _LONGEST = 300
@@ -252,3 +254,20 @@ def graph_of_measurement(folder: Path) -> str | None:
         return state_uid(state)
     except msgspec.DecodeError as error:
         raise KgprobeError(f"{folder / CONFIG} is damaged: the state of the graph is unreadable ({error}).") from error
+
+
+def settings_in(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that must be equal for results of different models, in those that a measurement stores."""
+    changes = config.get(LAST_CHANGES)
+    described = {name: value for name, value in config["described"].items() if name not in _MODEL_SETTINGS}
+    return {
+        "asked": "once each",
+        "seed": config["seed"],
+        AS_OF: config[AS_OF],
+        **({LAST_CHANGES: changes} if changes else {}),
+        "reversed": config["reversed"],
+        # An inverse graph has the state of its original.
+        "graph": config["reversed_of"] if config["reversed"] else config["graph"],
+        "options": config["options"],
+        "described": described,
+    }

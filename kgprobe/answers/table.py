@@ -55,6 +55,9 @@ _COLUMNS: Mapping[str, pa.DataType] = {
     **dict.fromkeys(("probability", "chance"), _NUMBER),
     "names": pa.map_(_TEXT, _NUMBER),
     **dict.fromkeys(("text", "former"), _TEXT),
+    "rated": pa.list_(
+        pa.struct({"source": _TEXT, "confidence": _NUMBER, "right": pa.bool_(), "reason": _TEXT}.items())
+    ),
 }
 # Fields that only some probes' evidence has.
 _FIELDS: Mapping[str, pa.DataType] = {"examples": pa.int32(), "kind": _TEXT, "negative": _TEXT}
@@ -73,9 +76,9 @@ class Answers:
             verdict counts) and prompt; round, inclusion and smallest (see
             :class:`~kgprobe.answers.store.StoredDraw`); what the evidence has of subject_label, object (its id),
             object_label, question, right_answer, prediction (None if right), probability and chance (see
-            :class:`~kgprobe.probes.outcome.Evidence`); of its alternatives names, text and former; its fields examples,
-            kind and negative, only for probes that have them; and its values and counts, in columns ``measure: NAME``
-            and ``count: NAME``.
+            :class:`~kgprobe.probes.outcome.Evidence`); of its alternatives names, text and former; rated, its
+            answers with a confidence; its fields examples, kind and negative, only for probes that have them; and its
+            values and counts, in columns ``measure: NAME`` and ``count: NAME``.
         results: the probe's own tables and headline.
     """
 
@@ -191,30 +194,19 @@ class Answers:
         return frame
 
     def confidences(self) -> "pd.DataFrame":
-        """Return the answers that were chosen among alternatives with probabilities.
+        """Return the answers with a confidence, or with the reason for having none.
 
         Returns:
-            By answer: fact; right; and confidence, the probability of the preferred answer divided by the sum over all
-            compared ones, NaN if all are impossible.
+            By answer: fact, and the attributes of :class:`~kgprobe.probes.outcome.RatedAnswer`.
         """
-        import pandas as pd
-
         _, rows, _ = self._by_fact
-        lists = self.table["names"].take(pa.array(rows)).combine_chunks()
-        compared = np.diff(lists.offsets.to_numpy())
-        own = self._numbers("probability")[rows]
-        is_chosen = (compared > 0) & ~np.isnan(own)
-        answers = np.repeat(np.arange(len(rows)), compared)
-        others = lists.items.to_numpy(zero_copy_only=False)
-        best, total = own.copy(), own + np.bincount(answers, others, minlength=len(rows))
-        np.maximum.at(best, answers, others)
-        with np.errstate(invalid="ignore"):
-            columns = {
-                "fact": self.texts("fact", rows[is_chosen]),
-                "right": (self._verdicts[rows] == _VERDICTS.index(Verdict.RIGHT.value))[is_chosen],
-                "confidence": (best / total)[is_chosen],
-            }
-        frame: pd.DataFrame = pd.DataFrame(columns)
+        lists = self.table["rated"].take(pa.array(rows)).combine_chunks()
+        places = np.repeat(rows, np.diff(lists.offsets))
+        rated = pa.Table.from_struct_array(lists.flatten())
+        verdicts = pa.array(self._verdicts[places] == _VERDICTS.index(Verdict.RIGHT.value))
+        right = pa.compute.coalesce(rated["right"], verdicts)
+        frame: pd.DataFrame = rated.drop_columns(["right"]).to_pandas()
+        frame["fact"], frame["right"] = self.texts("fact", places), right.to_numpy()
         return frame
 
     def frame(self) -> "pd.DataFrame":
@@ -383,7 +375,7 @@ def _row(line: TrailLine[Any], fields: Sequence[str], own: Sequence[str]) -> tup
     """Return the values of a line, in the order of the columns; the last ones are ``fields`` and ``own``."""
     evidence: Evidence | None = line.evidence
     question: tuple[Any, ...] = (None,) * 8
-    alternatives: tuple[Any, ...] = (None,) * 3
+    alternatives: tuple[Any, ...] = (None,) * 4
     values: dict[str, float] = {}
     if evidence is not None:
         # Some probes have the label of the subject, and the object's id, some its label as well.
@@ -398,7 +390,7 @@ def _row(line: TrailLine[Any], fields: Sequence[str], own: Sequence[str]) -> tup
         question = (*ends, *answer, evidence.probability, evidence.chance)
         if line.verdict.counts:
             names, text, former = evidence.alternatives
-            alternatives = (list(names), text, former)
+            alternatives = (list(names), text, former, list(evidence.rated))
             values = {f"{_MEASURE}{name}": value for name, value in evidence.values.items()}
             values |= {f"{_COUNT}{name}": count for name, count in evidence.counts.items()}
             if values.keys() != set(own):

@@ -184,7 +184,9 @@ def calibration(
     Cost: reading all answers; some seconds of simulation for each row and million answers.
 
     Args:
-        results: measurements and runs of the probes ``choices``, ``examples``, or ``distractors`` with one sentence.
+        results: measurements and runs with probabilities (the probes ``choices``, ``examples``, ``statements``, and
+            ``distractors`` with one sentence), or with three or more sentences (``distractors``) or sampled answers
+            (``recall``, ``true-false``), whose agreement is the confidence.
         by: also for groups of facts: ``entity``, ``relation``, ``type``, ``year`` or ``popularity``, as in
             :func:`group_table`; the largest first. Needs ``graph``.
         graph: graph of the results.

@@ -91,7 +91,7 @@ def run_rounds(
     probed.refresh()
     day = as_of_day(as_of)
     made_probe = kind.make(ProbeContext(graph, probed, opened, day, relations), chosen)
-    run = name or new_run_name(probed.name, asked_by(probe, reversal_of(graph) is not None))
+    run = name or new_run_name(probed.name, asked_by(probe, reversal_of(graph) is not None, graph.language))
     plan = Plan(run, day, seed, rounds_options)
     local = None if probed.local is None else asdict(probed.local)
     kept = {"options": asdict(chosen), "relations": list(relations)}
@@ -141,7 +141,9 @@ def run_each(
     kind = PROBES.get(probe)
     check_helpers(opened, probed[0], options)
     name = optional_folder_name(name)
-    names = run_names(name, [model.name for model in probed], asked_by(kind.name, reversal_of(graph) is not None))
+    names = run_names(
+        name, [model.name for model in probed], asked_by(kind.name, reversal_of(graph) is not None, graph.language)
+    )
     for each in names:
         check_new_run(graph, each)
     return _run_each(graph, dict(zip(names, probed, strict=True)), probe, models=opened, **options)
@@ -194,7 +196,7 @@ def resume_rounds(
     local = msgspec.json.decode(properties["local"])
     probed = opened.open_asked(model or properties["model"], None if local is None else LocalOptions(**local))
     probed.refresh()
-    then, _ = at_start(graph, properties)
+    then, _ = at_start(graph.in_language(properties.get("ask_in")), properties)
     context = ProbeContext(then, probed, opened, plan.as_of, kept["relations"])
     made_probe = kind.make(context, kind.options_from(kept["options"]))
     if rounds is not None:

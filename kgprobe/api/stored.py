@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, overload
 
-from kgprobe.graph.client import Graph
 from kgprobe.results.listing import ResultList
-from kgprobe.results.measurement import Measurement, Run
 from kgprobe.results.shelf import delete_found, find, list_stored, newest, plan_deletions
 
 if TYPE_CHECKING:
     from kgprobe.datasets.results import Dataset
+    from kgprobe.graph.client import Graph
     from kgprobe.judge.files import Judge
     from kgprobe.labelling.labels import Labels
     from kgprobe.results.judged_graph import JudgedGraph
+    from kgprobe.results.measurement import Measurement, Run
     from kgprobe.results.result import StoredResult
 
     Opened: TypeAlias = Measurement | Run | Labels | Judge | JudgedGraph | Dataset | StoredResult
 
 
-def list_results(graph: Graph | None = None, *, kinds: Sequence[str] = ()) -> ResultList:
+def list_results(graph: "Graph | None" = None, *, kinds: Sequence[str] = ()) -> ResultList:
     """List the stored results of this machine, the newest first.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="listed")
@@ -41,43 +41,43 @@ def list_results(graph: Graph | None = None, *, kinds: Sequence[str] = ()) -> Re
 
 @overload
 def open(
-    name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["measurement"]
-) -> Measurement: ...
+    name: str | Path | None = None, graph: "Graph | None" = None, *, kind: Literal["measurement"]
+) -> "Measurement": ...
 
 
 @overload
-def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["run"]) -> Run: ...
+def open(name: str | Path | None = None, graph: "Graph | None" = None, *, kind: Literal["run"]) -> "Run": ...
 
 
 @overload
-def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["label table"]) -> "Labels": ...
+def open(name: str | Path | None = None, graph: "Graph | None" = None, *, kind: Literal["label table"]) -> "Labels": ...
 
 
 @overload
-def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["judge"]) -> "Judge": ...
+def open(name: str | Path | None = None, graph: "Graph | None" = None, *, kind: Literal["judge"]) -> "Judge": ...
 
 
 @overload
 def open(
-    name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["judged graph"]
+    name: str | Path | None = None, graph: "Graph | None" = None, *, kind: Literal["judged graph"]
 ) -> "JudgedGraph": ...
 
 
 @overload
-def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["data set"]) -> "Dataset": ...
+def open(name: str | Path | None = None, graph: "Graph | None" = None, *, kind: Literal["data set"]) -> "Dataset": ...
 
 
 @overload
 def open(
-    name: str | Path | None = None, graph: Graph | None = None, *, kind: Literal["comparison", "study", "report"]
+    name: str | Path | None = None, graph: "Graph | None" = None, *, kind: Literal["comparison", "study", "report"]
 ) -> "StoredResult": ...
 
 
 @overload
-def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: str | None = None) -> "Opened": ...
+def open(name: str | Path | None = None, graph: "Graph | None" = None, *, kind: str | None = None) -> "Opened": ...
 
 
-def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: str | None = None) -> "Opened":
+def open(name: str | Path | None = None, graph: "Graph | None" = None, *, kind: str | None = None) -> "Opened":
     """Open a stored result of any kind; no model is loaded.
 
     >>> made = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1, name="opened")
@@ -102,7 +102,7 @@ def open(name: str | Path | None = None, graph: Graph | None = None, *, kind: st
     return opened
 
 
-def delete(name: str | Path, graph: Graph | None = None, *, kind: str | None = None) -> None:
+def delete(name: str | Path, graph: "Graph | None" = None, *, kind: str | None = None) -> None:
     """Delete a stored result: its folder, and what the graph has of a run or judged graph.
 
     A label table or a study is deleted with its measurements, except those that other results use.

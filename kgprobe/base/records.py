@@ -1,7 +1,20 @@
 """Records that a loader gives to the graph: entities, relations, facts, and rejected records."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+# Texts in further languages: by code, then by the name of the attribute, such as ``label`` or ``clozes``.
+Texts: TypeAlias = Mapping[str, Mapping[str, str | Sequence[str]]]
+
+
+def property_in(name: str, language: str) -> str:
+    """Return the name of the graph's property with a text in a language.
+
+    >>> property_in("label", "zh-Hans")
+    'label_zh_hans'
+    """
+    return f"{name}_{language.lower().replace('-', '_')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +28,7 @@ class Entity:
         types: ids of the types that it is an instance or a subclass of.
         popularity: any non-negative measure, such as page views or links; higher is more popular.
         value, datatype: value and type of a literal; None for other entities.
+        texts: label, aliases and description by language, if the source is loaded in several.
     """
 
     id: str
@@ -25,6 +39,7 @@ class Entity:
     popularity: float | None = None
     value: str | None = None
     datatype: str | None = None
+    texts: Texts = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,7 @@ class Relation:
         reverse_wh_questions: questions with ``[Y]`` alone, whose answer is the subject.
         answers: ids of the entities of a closed choice, in the data set's order. Some may have no facts. Empty where
             the choice is not closed.
+        texts: label, aliases, description and templates by language.
     """
 
     id: str
@@ -67,6 +83,7 @@ class Relation:
     reverse_past_clozes: tuple[str, ...] = ()
     reverse_wh_questions: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
+    texts: Texts = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

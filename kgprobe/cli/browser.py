@@ -153,7 +153,7 @@ def types(of: str, count: int, remove: bool, graph: str | None, as_json: bool) -
 def _address(graph: str | None) -> tuple[str, str, bool]:
     """Return Browser's address, its connection settings, and True if kgprobe started this Neo4j."""
     from kgprobe.graph.endpoint import is_address, refuse_credentials
-    from kgprobe.graph.servers.opening import folder_of
+    from kgprobe.graph.servers.folder import folder_of
 
     address = graph or os.environ.get("KGPROBE_GRAPH") or ""
     if is_address(address):

@@ -116,7 +116,7 @@ def _options_of(name: str, place: str) -> type:
 
 def _next_to_graph(arguments: Sequence[str]) -> Path | None:
     """Return the file in the folder of the graph; None if there is none, or the graph is a remote server."""
-    from kgprobe.graph.servers.opening import folder_of
+    from kgprobe.graph.servers.folder import folder_of
 
     graph: str | None = None
     for argument, following in pairwise([*arguments, ""]):

@@ -106,7 +106,7 @@ def start(engine: str | None, memory: int | None, port: int | None, http_port: i
     kgprobe graph start --engine neo4j --graph ./neo4j --memory 4g
     """  # noqa: D301
     from kgprobe.graph.servers import leases
-    from kgprobe.graph.servers.opening import folder_of
+    from kgprobe.graph.servers.folder import folder_of
     from kgprobe.graph.servers.server import ServerOptions, status_of
 
     folder = folder_of(graph)
@@ -132,7 +132,7 @@ def stop(force: bool, graph: str | None) -> None:
     kgprobe graph stop
     """  # noqa: D301
     from kgprobe.graph.servers import leases
-    from kgprobe.graph.servers.opening import folder_of
+    from kgprobe.graph.servers.folder import folder_of
 
     folder = folder_of(graph)
     stopped = leases.stop(folder, force)
@@ -153,7 +153,7 @@ def status(size: bool, graph: str | None, as_json: bool) -> None:
     kgprobe graph status --size --json
     """  # noqa: D301
     from kgprobe.base.progress import waiting
-    from kgprobe.graph.servers.opening import folder_of
+    from kgprobe.graph.servers.folder import folder_of
     from kgprobe.graph.servers.server import status_of
 
     if size:
@@ -415,13 +415,14 @@ def _target(output: str, engine: str | None, source: "Graph") -> "Graph":
     from kgprobe.graph.client import Graph
     from kgprobe.graph.endpoint import endpoint_of, is_address
     from kgprobe.graph.servers import opening
+    from kgprobe.graph.servers.folder import folder_of
     from kgprobe.graph.servers.neo4j_engine import missing_download
 
     if is_address(output):
         if engine is not None:
             raise ArgumentError("engine", f"is for folders only; {output} is a running server.")
         return Graph(endpoint_of(output, ask_password, "KGPROBE_OUTPUT", "output"))
-    folder = opening.folder_of(output)
+    folder = folder_of(output)
     if folder.path == source.endpoint.folder:
         raise ArgumentError("output", "is the graph itself; name another folder or server.")
     if folder.engine is None and engine is None:

@@ -12,6 +12,7 @@ from kgprobe.cli.commands import given_options
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
+    ask_in_option,
     batch_size_option,
     draw_options,
     facts_options,
@@ -35,13 +36,22 @@ if TYPE_CHECKING:
 @model_option(BEHIND_API)
 @ray_option
 @facts_options
+@ask_in_option
 @with_models(api=())
 @batch_size_option
 @name_option("Folder name of the table.  [default: made from the settings]")
 @output_option("Write the rows of all facts as CSV.", metavar="FILE.csv")
 @draw_options
 @graph_options
-def label(model: str, models: "Models", output: Path | None, graph: str | None, as_json: bool, **options: Any) -> None:
+def label(
+    model: str,
+    models: "Models",
+    ask_in: str | None,
+    output: Path | None,
+    graph: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Label facts by how a model answers them: classes, and the probability that it knows each.
 
     Asks the same facts in several ways, each a few times, and stores one row per fact: right answers in each way, the
@@ -56,7 +66,11 @@ def label(model: str, models: "Models", output: Path | None, graph: str | None, 
     """  # noqa: D301
     options |= {"models": models, "on_note": lambda note: click.echo(note, err=True)}
     title = f"Labelling {model}"
-    with open_graph(graph) as opened, progress_bars() as on_progress, measuring(title, models) as callbacks:
+    with (
+        open_graph(graph, ask_in=ask_in) as opened,
+        progress_bars() as on_progress,
+        measuring(title, models) as callbacks,
+    ):
         labels = kgprobe.label_facts(opened, model, callbacks=callbacks, on_progress=on_progress, **options)
     if output is not None:
         with waiting("Writing CSV"):

@@ -212,13 +212,13 @@ def ask_password(prompt: str) -> str:
     return str(click.prompt(prompt, hide_input=True, err=True))
 
 
-def open_graph(graph: str | None, *, new: bool = False) -> "Graph":
+def open_graph(graph: str | None, *, new: bool = False, ask_in: str | None = None) -> "Graph":
     """Open the graph of ``--graph`` at first use, or create a ``new`` local one; it may ask for its password."""
     from kgprobe.graph.servers import opening
 
     if new:
         return opening.open_graph(graph, ask_password=ask_password)
-    return opening.open_existing(graph, ask_password)
+    return opening.open_existing(graph, ask_password, ask_in)
 
 
 def model_option(
@@ -281,17 +281,29 @@ direction_options = decorated_by(
 )
 
 
-def open_directed(graph: str | None, inverse: bool, reversing: Mapping[str, Any]) -> "AbstractContextManager[Graph]":
+# The language of questions.
+ask_in_option = cloup.option(
+    "--ask-in",
+    cls=RareOption,
+    metavar="CODE",
+    help="Language of names, templates and answers, such as de: one in which the graph was loaded."
+    "  [default: names as loaded, English questions]",
+)
+
+
+def open_directed(
+    graph: str | None, inverse: bool, reversing: Mapping[str, Any], ask_in: str | None
+) -> "AbstractContextManager[Graph]":
     """Open the graph of ``--graph``, or its inverse graph; raise UsageError for options of one without ``inverse``."""
     if inverse:
-        return _reversed_graph(graph, reversing)
+        return _reversed_graph(graph, reversing, ask_in)
     if reversing:
         raise click.UsageError("--max-subjects is for --inverse only; add --inverse.")
-    return open_graph(graph)
+    return open_graph(graph, ask_in=ask_in)
 
 
 @contextmanager
-def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Graph"]:
+def _reversed_graph(graph: str | None, given: Mapping[str, Any], ask_in: str | None) -> Iterator["Graph"]:
     """Open the inverse graph of a graph; print progress and notes on stderr."""
     import kgprobe
     from kgprobe.base.progress import waiting
@@ -306,7 +318,7 @@ def _reversed_graph(graph: str | None, given: Mapping[str, Any]) -> Iterator["Gr
             **given,
         )
     with opened:
-        yield opened
+        yield opened.in_language(ask_in)
 
 
 def refuse_existing(path: Path, force: bool, flag: str) -> None:

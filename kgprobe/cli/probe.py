@@ -16,6 +16,7 @@ from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand
 from kgprobe.cli.options import (
     BEHIND_API,
+    ask_in_option,
     batch_size_option,
     direction_options,
     draw_options,
@@ -71,6 +72,7 @@ def probe_command(kind: ProbeKind) -> click.Command:
     @ray_option
     @facts_options
     @direction_options
+    @ask_in_option
     @with_models(api=() if answers else ("batch_api",))
     @batch_size_option
     @name_option("Folder name of the results.  [default: made from the settings]")
@@ -83,12 +85,13 @@ def probe_command(kind: ProbeKind) -> click.Command:
         models: "Models",
         inverse: bool,
         reversing: dict[str, Any],
+        ask_in: str | None,
         full: bool,
         graph: str | None,
         as_json: bool,
         **options: Any,
     ) -> None:
-        with open_directed(graph, inverse, reversing) as opened:
+        with open_directed(graph, inverse, reversing, ask_in) as opened:
             with measuring(f"Probing {model}", models) as callbacks:
                 result = kgprobe.measure(opened, model, kind.name, models=models, callbacks=callbacks, **options)
             show(result, as_json, full)

@@ -113,7 +113,7 @@ def _print_listed(row: "ListedResult") -> None:
 @contextmanager
 def _running_graph(graph: str | None) -> "Iterator[Graph | None]":
     """Open the graph of ``--graph``, or the default graph if that starts no server; else yield None."""
-    from kgprobe.graph.servers.opening import is_running
+    from kgprobe.graph.servers.folder import is_running
 
     is_given = is_graph_given()
     if not is_given and not is_running(graph):

@@ -13,6 +13,7 @@ from kgprobe.cli.groups import CommandGroup
 from kgprobe.cli.help import OneScreenCommand, RareOption
 from kgprobe.cli.options import (
     BEHIND_API,
+    ask_in_option,
     ask_password,
     count_option,
     debug_option,
@@ -86,6 +87,7 @@ def _run_command(kind: ProbeKind) -> click.Command:
     @ray_option
     @relations_option("Ask this relation only, by its id or a name; repeatable.")
     @direction_options
+    @ask_in_option
     @year_relation_option
     @name_option("Name of the run.  [default: model, probe and time]")
     @with_models(api=_SEQUENTIAL)
@@ -98,13 +100,14 @@ def _run_command(kind: ProbeKind) -> click.Command:
         asked: tuple[str, ...],
         inverse: bool,
         reversing: dict[str, Any],
+        ask_in: str | None,
         full: bool,
         graph: str | None,
         as_json: bool,
         **options: Any,
     ) -> None:
         finished: list[Run] = []
-        with open_directed(graph, inverse, reversing) as connection:
+        with open_directed(graph, inverse, reversing, ask_in) as connection:
             place = str(connection.endpoint.folder) if inverse else graph
             with running("Run") as callbacks, progress_bars() as on_progress:
                 options |= {"callbacks": callbacks, "on_progress": on_progress}

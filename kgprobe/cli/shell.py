@@ -16,7 +16,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.explore import resolve_parameters, why_empty
 from kgprobe.graph.parameters import complete_parameters, parse_assignment
 from kgprobe.graph.queries import explore_names, find_query, parameters_in, split_statements
-from kgprobe.graph.rows import cell
+from kgprobe.graph.values import cell
 from kgprobe.results.rendering.rows import table
 
 # Maximum number of rows of a table; for programs there is `kgprobe graph query --json`.

@@ -8,18 +8,19 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from neo4j import READ_ACCESS, WRITE_ACCESS, ManagedTransaction, Record, Result, Session
 from neo4j.exceptions import ConstraintError, Neo4jError
 
-from kgprobe.base.errors import KgprobeError
+from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.records import property_in
 from kgprobe.graph.driver import MESSAGE_BYTES, answers, encoded_bytes, explained, make_driver, showing_the_place
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.explore import resolve_parameters, why_empty
 from kgprobe.graph.parameters import complete_parameters
-from kgprobe.graph.queries import find_query, get_query, query_names, refuse_deep_nesting
+from kgprobe.graph.queries import find_query, get_query, query_names, refuse_deep_nesting, text_in
 from kgprobe.graph.rows import Rows
 
 # Seconds. A wait ends within a minute, including the driver's retries.
@@ -144,6 +145,9 @@ class Graph:
     'shares border with'
 
     Close it, or use it as a context manager.
+
+    Attributes:
+        language: code of the language in which facts are asked, see :meth:`in_language`; None for names as loaded.
     """
 
     def __init__(self, endpoint: Endpoint, release: Callable[[], None] = lambda: None) -> None:
@@ -165,6 +169,9 @@ class Graph:
         self._longest_message = MESSAGE_BYTES if self.is_embedded else None
         self._release = release
         self._stored: Mapping[str, Sequence[Row]] = {}
+        self.language: str | None = None
+        self._is_plain = False
+        self._whole: Graph | None = None
         self._unclosed = weakref.finalize(self, _release_in_thread, release)
         # No thread can start at exit; servers.opening closes leased graphs then.
         self._unclosed.atexit = False
@@ -224,17 +231,54 @@ class Graph:
         graph._stored = {**self._stored, query: rows}
         return graph
 
+    def languages(self) -> list[str]:
+        """Return the codes of the languages of names that loads have stored, sorted."""
+        return sorted(set(chain.from_iterable(row["languages"] for row in self.read("load/loads"))))
+
+    def in_language(self, ask_in: str | None) -> "Graph":
+        """Return the same connection, in which facts are asked in a language: its names, its templates.
+
+        An entity without a label in the language is not asked, and is no distractor or choice. Labels of relations and
+        types that lack one are those as loaded.
+
+        Args:
+            ask_in: code of a language that was loaded, such as ``de``; None for names and templates as loaded.
+
+        Raises:
+            ArgumentError: the graph has no names in the language.
+        """
+        if ask_in == self.language:
+            return self
+        graph = copy(self)
+        # Its end would close the connection.
+        graph._whole = self
+        graph.language = ask_in
+        if ask_in is not None:
+            loads = [row["languages"] for row in self.read("load/loads")]
+            codes = {property_in("", code): code for code in chain.from_iterable(loads)}
+            if property_in("", ask_in) not in codes:
+                has = f"names in {', '.join(sorted(codes.values()))}" if codes else "no loads with a language"
+                raise ArgumentError(
+                    "ask_in", f"is {ask_in!r}; this graph has {has}. `kgprobe load` with --language {ask_in} adds it."
+                )
+            graph.language = codes[property_in("", ask_in)]
+            graph._is_plain = all(codes == [graph.language] for codes in loads if graph.language in codes)
+        return graph
+
+    def _text(self, query: str) -> str:
+        """Return the text of a query file by name, in the language asked."""
+        return get_query(query).text if self.language is None else text_in(query, self.language, plain=self._is_plain)
+
     def read(self, query: str, **parameters: Any) -> list[Row]:
         """Return all rows of a query file by name, in one read transaction."""
         if query in self._stored:
             return deepcopy([*self._stored[query]])
         self._check_size(parameters)
+        text = self._text(query)
 
         def ask() -> list[Row]:
             with self._session(READ_ACCESS) as session:
-                return session.execute_read(
-                    lambda transaction: transaction.run(get_query(query).text, parameters).data()
-                )
+                return session.execute_read(lambda transaction: transaction.run(text, parameters).data())
 
         with self._in_use():
             return self._wait_for(ask)
@@ -247,7 +291,7 @@ class Graph:
             self._session(READ_ACCESS) as session,
             self._wait_for(session.begin_transaction) as transaction,
         ):
-            for record in self._records(self._wait_for(lambda: transaction.run(get_query(query).text, parameters))):
+            for record in self._records(self._wait_for(lambda: transaction.run(self._text(query), parameters))):
                 yield record.data()
 
     def write(self, query: str, **parameters: Any) -> list[Row]:

@@ -50,7 +50,7 @@ from kgprobe.graph.record_batches import (
 )
 from kgprobe.graph.rows import column_by
 from kgprobe.graph.twins import drop_twins, write_twins
-from kgprobe.sources.contract import Source, folded_by
+from kgprobe.sources.contract import Source, folded_by, languages_of
 
 
 class WrittenBatch(NamedTuple):
@@ -280,7 +280,13 @@ def load(
             retries. Then all earlier batches are in the graph, and the same call continues.
     """
     apply_schema(graph)
-    state = graph.write("load/begin", id=source.fingerprint, source=source.name, uid=secrets.token_hex(8))[0]
+    state = graph.write(
+        "load/begin",
+        id=source.fingerprint,
+        source=source.name,
+        uid=secrets.token_hex(8),
+        languages=languages_of(source),
+    )[0]
     if state["stage"] == IMPORTED:
         raise KgprobeError(
             f"{source.name} was imported into this graph, but the import is not finished: complete it with"

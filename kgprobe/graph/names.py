@@ -43,6 +43,13 @@ class Reader(Protocol):
     def is_embedded(self) -> bool:
         """True if the server is the embedded engine."""
 
+    @property
+    def language(self) -> str | None:
+        """Code of the language asked; None for names as loaded."""
+
+    def in_language(self, ask_in: str | None) -> "Reader":
+        """Return the same graph, asked in a language."""
+
     def read(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
         """Return all rows of a query file by name."""
 
@@ -61,6 +68,8 @@ def names_of_relations(graph: Reader) -> dict[str, list[str]]:
     """Return the ids of relations by lower-case id, label and alias; ids first."""
     ids_by_name: dict[str, dict[str, None]] = defaultdict(dict)
     rows = graph.read("sample/relations")
+    if graph.language is not None:
+        rows += graph.in_language(None).read("sample/relations")
     for row in rows:
         ids_by_name[row["id"].lower()][row["id"]] = None
     for row in rows:

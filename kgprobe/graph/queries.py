@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kgprobe.base.errors import KgprobeError, UnknownNameError, expected_one_of
+from kgprobe.base.records import property_in
 
 # Deepest nesting of brackets. With thousands, a parser's stack overflows: Neo4j answers after two minutes.
 _DEEPEST = 200
@@ -82,17 +83,53 @@ class Query:
         name: ``group/name``.
         text: content of the file, as it is sent to the engine.
         about: header, without the slashes.
+        named: variables whose names and templates are in the language asked; ``?`` marks those for which a name as
+            loaded replaces a missing one. Declared by the last line of the header, ``// Language: subject, type?``,
+            which the text leaves out.
     """
 
     name: str
     text: str
     about: str
+    named: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
         """Beginning of the header, up to its first full stop, semicolon, colon or question mark."""
         match = _FIRST_WORDS.match(" ".join(self.about.split()))
         return match[1] if match else ""
+
+
+_LANGUAGE = re.compile(r"^// Language: (.+)\n", re.MULTILINE)
+_NAMES = ("label", "description", "aliases")
+_TEXT = re.compile(
+    r"\b(\w+)\.(label|description|aliases|(?:reverse_)?(?:past_)?clozes|mined_clozes|statements|yes_no_questions"
+    r"|(?:reverse_)?wh_questions|sentences)\b"
+)
+
+
+@cache
+def text_in(name: str, language: str, *, plain: bool = False) -> str:
+    """Return the text of a query with the names and templates of a language, where :attr:`Query.named` has them.
+
+    An entity without a name in the language has an empty one. Templates are those of the language alone.
+
+    Args:
+        plain: True for a graph whose names are in this language alone: only those marked with ``?`` are exchanged.
+    """
+    query = get_query(name)
+
+    def exchanged(match: "re.Match[str]") -> str:
+        owner, text = match.groups()
+        if f"{owner}?" in query.named:
+            missing = match[0] if text in _NAMES else "[]"
+        elif owner in query.named and not plain:
+            missing = "''" if text in ("label", "description") else "[]"
+        else:
+            return match[0]
+        return f"coalesce({owner}.{property_in(text, language)}, {missing})"
+
+    return _TEXT.sub(exchanged, query.text)
 
 
 def about_of(text: str) -> str:
@@ -127,7 +164,10 @@ def get_query(name: str) -> Query:
     if name not in query_names():
         raise UnknownNameError(f"Unknown query {name!r}{suggestion(name)}")
     text = files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
-    return Query(name=name, text=text, about=about_of(text))
+    declared = _LANGUAGE.search(text)
+    named = declared[1].split(", ") if declared else ()
+    text = _LANGUAGE.sub("", text)
+    return Query(name=name, text=text, about=about_of(text), named=tuple(named))
 
 
 def suggestion(name: str) -> str:

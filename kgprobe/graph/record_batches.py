@@ -13,7 +13,7 @@ from operator import attrgetter, ne
 from typing import NamedTuple, TypeVar
 
 from kgprobe.base.dates import UNKNOWN, calendar_date, first_day, last_day
-from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation, Texts, property_in
 from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Row
 from kgprobe.graph.derive import Additions, additions_of
@@ -115,6 +115,15 @@ def _split(properties: Row, remove_missing: bool) -> dict[str, Row]:
     return {"properties": {name: value for name, value in properties.items() if name not in empty}, "empty": empty}
 
 
+def _texts_in_properties(texts: Texts) -> Row:
+    """Return the texts of all languages as properties, see :func:`~kgprobe.base.records.property_in`."""
+    properties: Row = {}
+    for language, by_name in texts.items():
+        for name, text in by_name.items():
+            properties[property_in(name, language)] = text if isinstance(text, str) else list(text)
+    return properties
+
+
 def relation_rows(places: Mapping[str, Placed], source: str, remove_missing: bool = False) -> list[Row]:
     """Return rows for ``load/relations``, with the name of their source.
 
@@ -125,6 +134,7 @@ def relation_rows(places: Mapping[str, Placed], source: str, remove_missing: boo
     for place in places.values():
         if isinstance(place.record, Relation):
             properties = asdict(place.record) | {"source": source}
+            properties |= _texts_in_properties(properties.pop("texts"))
             if remove_missing and properties["active"] is None:
                 properties["active"] = True
             rows.append({"id": properties.pop("id"), **_split(properties, remove_missing)})
@@ -156,6 +166,7 @@ def entity_rows(places: Mapping[str, Placed], source: str, load: str, remove_mis
             "source": source,
             "load": load,
             "line": place.line,
+            **_texts_in_properties(entity.texts),
         }
         rows.append({"index": len(rows), "id": id_, "line": place.line, **_split(properties, remove_missing)})
     type_ids = list(dict.fromkeys(chain.from_iterable(types_of.values())))

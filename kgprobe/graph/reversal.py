@@ -75,10 +75,10 @@ def mark_reversal(graph: Graph, reversal: Reversal, uid: str) -> None:
     graph.write("reverse/mark", uid=uid, reversal=msgspec.json.encode(reversal).decode())
 
 
-def asked_by(probe: str, is_reversed: bool) -> str:
-    """Return a probe's name, with the direction for an inverse graph.
+def asked_by(probe: str, is_reversed: bool, ask_in: str | None = None) -> str:
+    """Return a probe's name, with the direction for an inverse graph, and the language if one was chosen.
 
-    >>> asked_by("examples", True)
-    'examples backwards'
+    >>> asked_by("examples", True), asked_by("questions", False, "de")
+    ('examples backwards', 'questions in de')
     """
-    return f"{probe} backwards" if is_reversed else probe
+    return f"{probe}{' backwards' if is_reversed else ''}{f' in {ask_in}' if ask_in else ''}"

@@ -1,12 +1,18 @@
-"""Runs and their beliefs, read from the graph."""
+"""Runs and their beliefs, read from the graph, and the folders of runs."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.arguments import folder_name
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import home
 from kgprobe.graph.names import Reader
+
+_UID = re.compile(r"[0-9a-f]{8}")
 
 NO_RUN = "The graph has no runs yet; `kgprobe rounds run distractors --model demo` starts one."
 NONE_IN_VIEW = "No run is in view; `kgprobe beliefs apply RUN` brings one."
@@ -25,6 +31,26 @@ def find_run(graph: Reader, run: str) -> dict[str, Any]:
 def list_runs(graph: Reader) -> list[dict[str, Any]]:
     """Return the properties of all runs, the latest last."""
     return [row["run"] for row in graph.read("beliefs/runs")]
+
+
+def run_folder(run: Mapping[str, Any]) -> Path:
+    """Return the folder of a run. Runs of the same name in two graphs have different folders.
+
+    Raises:
+        KgprobeError: the properties are not from kgprobe. Without this check, write access to a graph would allow
+            choosing which files are written and deleted here.
+    """
+    try:
+        name = folder_name("id", run.get("id"))
+        uid = run.get("uid")
+        if not isinstance(uid, str) or not _UID.fullmatch(uid):
+            raise ArgumentError("uid", f"is {uid!r}; eight hexadecimal digits are expected.")
+    except ArgumentError as error:
+        raise KgprobeError(
+            f"Run {run.get('id')!r} of this graph was not begun by kgprobe: its {error} No file is read, written or "
+            "deleted for it. To delete it: MATCH (run:Run {id: $id}) DELETE run"
+        ) from error
+    return home() / "runs" / f"{name}-{uid}"
 
 
 def latest_run(graph: Reader) -> str:

@@ -9,16 +9,18 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, starmap
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kgprobe.base.sanitize import counted
-from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.twins import twin_types
 
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph, Row
 
-def graph_state(graph: Graph) -> str:
+
+def graph_state(graph: "Graph") -> str:
     """Return a JSON text that identifies the graph and the data loaded into it."""
     return msgspec.json.encode(graph.read("load/state")[0], order="sorted").decode()
 
@@ -116,7 +118,7 @@ def _counted_kinds(action: str, counts: Sequence[int], earlier: Sequence[int]) -
     return f"{action} {' and '.join(numbers)}" if numbers else ""
 
 
-def last_changes(graph: Graph, day: int) -> dict[str, int | None]:
+def last_changes(graph: "Graph", day: int) -> dict[str, int | None]:
     """Return the last days at which facts began and ended, seen from a date (``yyyymmdd``); None without one.
 
     The same facts are current at two dates if they are equal, so that results with the same last changes do not depend
@@ -179,9 +181,9 @@ class Digest:
 
 
 def digest_of(
-    graph: Graph,
+    graph: "Graph",
     on_progress: Callable[[int], None] = lambda done: None,
-    includes: Callable[[Row], bool] = lambda row: True,
+    includes: Callable[["Row"], bool] = lambda row: True,
 ) -> Digest:
     """Return the digest of a graph.
 
@@ -205,7 +207,7 @@ def digest_of(
     return Digest(kinds, dict(sorted(left_out.items())))
 
 
-def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
+def _items(graph: "Graph") -> Iterator[tuple[str, Any, "Row"]]:
     """Yield kind, hashed content and row of each node and relationship."""
     for row in stored_nodes(graph):
         yield "".join(f":{label}" for label in row["labels"]), row["properties"], row
@@ -214,14 +216,14 @@ def _items(graph: Graph) -> Iterator[tuple[str, Any, Row]]:
         yield f"-{row['type']}->", [ends, row["properties"]], row
 
 
-def stored_nodes(graph: Graph) -> Iterator[Row]:
+def stored_nodes(graph: "Graph") -> Iterator["Row"]:
     """Yield ``{labels, properties}`` of all nodes, entities first, sorted labels; without paint and labels of types."""
     for row in chain(graph.stream("copy/entities"), graph.stream("copy/nodes")):
         properties = {name: value for name, value in row["properties"].items() if name not in _ADDED}
         yield {"labels": _stored_labels(row["labels"]), "properties": properties}
 
 
-def stored_relationships(graph: Graph) -> Iterator[Row]:
+def stored_relationships(graph: "Graph") -> Iterator["Row"]:
     """Yield the rows of ``copy/relationships``, with sorted labels, except paint, twins and labels of types."""
     types = twin_types(graph.read)
     twins = frozenset(types.all if types else ())

@@ -5,9 +5,10 @@ a graph without twins, this is one look-up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kgprobe.graph.client import Row, Transaction
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Row, Transaction
 
 
 class TwinTypes(NamedTuple):
@@ -21,7 +22,7 @@ class TwinTypes(NamedTuple):
     all: Sequence[str]
 
 
-def twin_types(read: Callable[[str], list[Row]]) -> TwinTypes | None:
+def twin_types(read: Callable[[str], list["Row"]]) -> TwinTypes | None:
     """Return the types of twins; None for a graph without twins."""
     rows = read("twins/types")
     if not rows:
@@ -30,7 +31,7 @@ def twin_types(read: Callable[[str], list[Row]]) -> TwinTypes | None:
     return TwinTypes(dict(zip(relations, types, strict=False)), types)
 
 
-def write_twins(transaction: Transaction, rows: Sequence[Row]) -> None:
+def write_twins(transaction: "Transaction", rows: Sequence["Row"]) -> None:
     """Write the twins of facts again that were written in this transaction, if the graph has twins.
 
     Types are read after the facts are written: either these are there when another process adds twins to all facts,
@@ -48,14 +49,14 @@ def write_twins(transaction: Transaction, rows: Sequence[Row]) -> None:
         )
 
 
-def drop_twins(transaction: Transaction, rows: Sequence[Row]) -> None:
+def drop_twins(transaction: "Transaction", rows: Sequence["Row"]) -> None:
     """Delete the twins of facts that get another object or relation, if the graph has twins."""
     types = twin_types(transaction.run) if rows else None
     if types is not None:
         transaction.run("twins/drop", types=types.all, rows=rows)
 
 
-def clear_twins(transaction: Transaction, start: int, end: int) -> None:
+def clear_twins(transaction: "Transaction", start: int, end: int) -> None:
     """Remove the beliefs from the twins of facts whose subjects have some numbers, if the graph has twins."""
     types = twin_types(transaction.run)
     if types is not None:

@@ -62,7 +62,6 @@ from kgprobe.sampling.columns.graph_columns import (
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays, below
 from kgprobe.sampling.keys import seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
-from kgprobe.verbalize.sentences import fill
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
@@ -93,7 +92,7 @@ class GraphJudge:
     ) -> None:
         """Prepare predictions for facts of these columns."""
         check_judge(judge, scorer)
-        self._judge, self._columns, self._settings = judge, columns, settings
+        self._judge, self._columns, self._settings, self._words = judge, columns, settings, words
         self._states = StateReader(scorer, [judge.layer])
         # A current fact has not ended.
         self._templates = {relation: words.templates(relation, False) for relation in words.relations_in(False)}
@@ -159,7 +158,7 @@ class GraphJudge:
                 texts += [None] * (count + 1)
                 continue
             template = self._template(relation, draws[0][row])
-            texts.append(fill(template, subjects[row], objects[row]))
+            texts.append(self._words.stated(template, subjects[row], objects[row]))
             for number in range(count):
                 if negatives.replaced[row, number] < 0:
                     texts.append(None)
@@ -168,7 +167,7 @@ class GraphJudge:
                 # In the same template, for the same relation.
                 words = template if other == relation else self._template(other, draws[number + 1][row])
                 place = row * count + number
-                texts.append(fill(words, other_subjects[place], other_objects[place]))
+                texts.append(self._words.stated(words, other_subjects[place], other_objects[place]))
         return texts, reasons
 
     def _template(self, relation: str, drawn: np.uint64) -> str:

@@ -10,15 +10,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kgprobe.base.files import home, replacing
+from kgprobe.base.files import replacing
 from kgprobe.base.intervals import Percent, Share
 from kgprobe.base.sanitize import counted, spreadsheet_cell
 from kgprobe.base.tables import INTERNAL, Heading, Names, ResultRow
 from kgprobe.labelling.prediction import Calibration
 from kgprobe.labelling.statistics import LabelStatistics, WayRate, read_statistics
-from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable, read_label_config, read_label_table
+from kgprobe.labelling.table import ASKED, FACTS, SCHEMES, LabelTable, read_label_table
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.kinds import Description, texts_in
 from kgprobe.results.result import Listing, Result
 from kgprobe.stats.proportions import share
 
@@ -198,20 +197,6 @@ class Labels(Result):
                     frame[texts] = frame[texts].map(spreadsheet_cell)
                     frame.to_csv(file, index=False, header=header)
                     header = False
-
-
-def describe_labels(folder: Path) -> Description:
-    """Return what the files of a label table say of it, for the list of results."""
-    config, _ = read_label_config(folder)
-    ways = read_statistics(folder).ways
-    rates = [f"{way.way.replace('_', ' ')} {way.right}" for way in ways if way.right is not None]
-    facts = f"{counted(max(way.facts for way in ways), 'asked fact')}; " if ways else ""
-    headline = f"{facts}right by {', '.join(rates)}" if rates else f"labelled by {', '.join(config['ways'])}"
-    uses = [home() / "probes" / name for name in texts_in(config.get("measurements"))]
-    judge = config.get("judge")
-    if isinstance(judge, Mapping):
-        uses += [home() / "judged" / name for name in texts_in(judge.get("folder"))]
-    return Description(headline, (str(config["model"]),), (str(config.get("graph", "")),), uses)
 
 
 def read_labels(folder: Path) -> Labels:

@@ -32,8 +32,9 @@ from kgprobe.labelling.classes import profile_class, slick_class
 from kgprobe.labelling.judged import JudgedFacts
 from kgprobe.labelling.labels import Labels, read_labels_of
 from kgprobe.labelling.prediction import AnsweredRounds, Predictions, cross_validate
+from kgprobe.labelling.settings import read_label_config
 from kgprobe.labelling.statistics import statistics_of
-from kgprobe.labelling.table import ASKED, PREDICTED, LabelledFact, LabelTable, read_label_config, write_label_table
+from kgprobe.labelling.table import ASKED, PREDICTED, LabelledFact, LabelTable, write_label_table
 from kgprobe.labelling.ways import (
     DISTRACTORS,
     PROFILED,
@@ -81,6 +82,8 @@ def make_labels(
     by = parse_ways(chosen.by)[0] if chosen.by else None
     first = {name: getattr(draw, name) for name in ("limit", "balance", "with_former")}
     known: dict[str, Any] = {"model": opened_model.name, "repeats": chosen.repeats, "seed": draw.seed, **first}
+    if graph.language is not None:
+        known["ask_in"] = graph.language
     if given is not None:
         _check_by(by or given[0], given)
         known |= {"ways": [column for way in given for column in way.columns], "by": (by or given[0]).name}
@@ -107,6 +110,7 @@ def make_labels(
         "facts": None if ids is None else hashlib.sha256("\n".join(ids).encode()).hexdigest(),
         "graph": graph_state(graph),
         LAST_CHANGES: last_changes(graph, draw.as_of),
+        **{name: known[name] for name in known.keys() & {"ask_in"}},
     }
     _check_name(asking.name, config)
     asked_ids, measurements = _measure_all(
@@ -214,7 +218,8 @@ def _measure_all(
     for way in ways:
         rounds = way.rounds(repeats)
         inverse = partial(open_inverse, graph, ReversingOptions().max_subjects, None, on_note, no_progress)
-        with inverse() if way.inverse else nullcontext(graph) as directed:
+        with inverse() if way.inverse else nullcontext(graph) as opened:
+            directed = opened.in_language(graph.language)
             for number in range(rounds):
                 drawn = {} if measurements else dict(first)
                 if facts is not None:

@@ -21,7 +21,8 @@ from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.labelling.answers import AnswersByFact
 from kgprobe.labelling.classes import Counts
 from kgprobe.labelling.prediction import Calibration
-from kgprobe.labelling.table import PROFILE, REMEDY, SLICK, STATISTICS
+from kgprobe.labelling.settings import REMEDY, STATISTICS
+from kgprobe.labelling.table import PROFILE, SLICK
 from kgprobe.labelling.ways import PROFILED, RECALL, SAMPLED
 from kgprobe.stats.proportions import mean_share
 

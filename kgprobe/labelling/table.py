@@ -11,25 +11,24 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kgprobe.answers.settings import CONFIG, WRITTEN, claim, digest_of, read_config, write_config
+from kgprobe.answers.settings import WRITTEN, claim, digest_of, write_config
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import make_folder, replacing, sha256_of
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.summary import BeliefWord
-from kgprobe.graph.state import state_uid
+from kgprobe.labelling.settings import REMEDY, STATISTICS, Written, read_label_config
 from kgprobe.probes.recall.classes import CLASSES
 from kgprobe.results.kind_names import LABEL_TABLE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FACTS, STATISTICS = "facts.parquet", "statistics.json"
+FACTS = "facts.parquet"
 
 # Origins of a label: answers to this fact, or a prediction by beliefs or a judge.
 ASKED, PREDICTED = BASES = ("asked", "predicted")
@@ -42,45 +41,6 @@ BELIEFS = tuple(word.value for word in BeliefWord)
 SCHEMES: Mapping[str, tuple[str, ...]] = {"slick": SLICK, "profile": PROFILE, "belief": BELIEFS}
 
 _ROWS_PER_GROUP = 65_536
-
-REMEDY = "Restore it, or delete the folder and repeat the kgprobe label command that made it."
-
-
-class Written(msgspec.Struct, frozen=True):
-    """The table as it was written: number of facts, SHA-256 digests of files by name, and one of the settings."""
-
-    rows: int
-    sha256: dict[str, str]
-    settings: str
-
-
-class _Settings(msgspec.Struct):
-    """Types of the settings that are used; a table of another program has at least those without a default."""
-
-    model: str
-    ways: list[str]
-    by: str | None = None
-    seed: int = 0
-    repeats: int | None = None
-    as_of: int | None = None
-    last_changes: dict[str, int | None] | None = None
-    graph: str | None = None
-    written: Written | None = None
-
-
-def read_label_config(folder: Path) -> tuple[dict[str, Any], Written | None]:
-    """Return the settings of a label table, and the table as it was written; None for another program's."""
-    config = read_config(folder, LABEL_TABLE)
-    try:
-        settings = msgspec.convert(config, _Settings)
-        if settings.graph is not None:
-            state_uid(settings.graph)
-    except (msgspec.DecodeError, ValueError) as error:
-        raise KgprobeError(f"{folder / CONFIG} is damaged: {error}. {REMEDY}") from error
-    config.pop(WRITTEN, None)
-    if settings.written is not None and settings.written.settings != digest_of(config):
-        raise KgprobeError(f"{folder / CONFIG} is damaged: it has been changed since it was written. {REMEDY}")
-    return config, settings.written
 
 
 @dataclass(frozen=True, slots=True)

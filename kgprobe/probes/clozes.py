@@ -14,6 +14,7 @@ from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.kinds import CLOZES, GENERIC
 from kgprobe.verbalize.tense import has_ended, templates_of
@@ -91,6 +92,7 @@ class ClozeItems:
         self._sentences = sentences
         self._template = template
         self._articles = articles
+        self._language = language_of(graph.language)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that the items depend on; JSON-compatible. Graph, facts and seed are not included."""
@@ -117,7 +119,8 @@ class ClozeItems:
         if reason is not None:
             return ClozeItem(fact, (), reason)
         ended = has_ended(fact.end, self._as_of)
-        templates = templates_of(self._clozes[fact.relation], self._past_clozes.get(fact.relation, []), ended)
+        past = self._past_clozes.get(fact.relation, [])
+        templates = templates_of(self._clozes[fact.relation], past, ended, self._language)
         if not templates:
             reason = f"it has ended, and the relation {fact.relation} has no cloze sentence in the past tense"
             return ClozeItem(fact, (), reason)
@@ -130,4 +133,5 @@ class ClozeItems:
             generator = generator_of(fact.key, [*seed, SENTENCES])
             chosen = generator.choice(len(templates), self._sentences, replace=False)
             templates = list(map(templates.__getitem__, sorted(chosen)))
-        return ClozeItem(fact, [Cloze(template, fact.subject_label, self._articles) for template in templates])
+        own = (fact.subject_label, self._articles, self._language)
+        return ClozeItem(fact, [Cloze(template, *own) for template in templates])

@@ -5,7 +5,8 @@ log-probabilities over the compared answers. Accuracy@K is the accuracy over the
 confidence of at least K.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,12 +17,15 @@ from scipy.special import softmax
 
 from kgprobe.base.intervals import Share
 from kgprobe.base.tables import Heading, ResultRow, Table
+from kgprobe.probes.outcome import AGREEMENT, RatedAnswer
 from kgprobe.stats.proportions import share
 
 Floats = NDArray[np.float64]
 
 # The values of K in tables of accuracy@K.
 THRESHOLDS = tuple(tenth / 10 for tenth in range(1, 10))
+# Fewer repeated answers have no agreement.
+FEWEST = 3
 # Label of the row over all relations.
 ALL = "all"
 
@@ -52,6 +56,22 @@ def normalized(log_probabilities: ArrayLike) -> Floats:
     possible = np.where(np.isneginf(values).all(axis=-1, keepdims=True), 0.0, values)
     probabilities: Floats = softmax(possible, axis=-1)
     return probabilities
+
+
+def agreement_of(answers: Sequence[Hashable | None], right: Container[Hashable]) -> RatedAnswer:
+    """Return the most frequent of repeated answers, with its share as the confidence; the first one of a tie.
+
+    >>> agreement_of(["Rome", "Bonn", "Bonn", None], ["Rome"])
+    RatedAnswer(source='agreement', confidence=0.5, right=False, reason=None)
+
+    None is an abstention, which has no confidence if it is the most frequent answer.
+    """
+    if len(answers) < FEWEST:
+        return RatedAnswer(AGREEMENT, None, reason=f"fewer than {FEWEST} answers")
+    ((answer, count),) = Counter(answers).most_common(1)
+    if answer is None:
+        return RatedAnswer(AGREEMENT, None, reason="most answers abstain")
+    return RatedAnswer(AGREEMENT, count / len(answers), answer in right)
 
 
 def accuracy_at(

@@ -47,6 +47,25 @@ class Verdict(str, Enum):
         return self is Verdict.RIGHT or self.is_failure
 
 
+# Sources of a confidence: the probability among compared answers, the share of repeated answers, a number in words.
+PROBABILITY, AGREEMENT, STATED = "probability", "agreement", "stated"
+
+
+class RatedAnswer(NamedTuple):
+    """An answer with the confidence that it is right.
+
+    Attributes:
+        source: ``PROBABILITY``, ``AGREEMENT`` or ``STATED``.
+        confidence: in [0, 1]; None without one, for ``reason``, a clause such as *it abstains*.
+        right: None if the verdict says it.
+    """
+
+    source: str
+    confidence: float | None
+    right: bool | None = None
+    reason: str | None = None
+
+
 class Alternatives(NamedTuple):
     """Other answers to one question.
 
@@ -134,6 +153,11 @@ class Evidence(msgspec.Struct, frozen=True, tag_field="probe"):
     def alternatives(self) -> Alternatives:
         """The other answers, to show a single fact."""
         return Alternatives()
+
+    @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """Answers with a confidence to compare with their accuracy: one from each source, or for each statement."""
+        return ()
 
     @property
     def values(self) -> Mapping[str, float]:

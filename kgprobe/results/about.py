@@ -23,6 +23,7 @@ class About:
         described: description of the probe and its options.
         rounds: number of rounds of a run; None for a measurement, which asks each fact once.
         reversed: True if the facts were asked from object to subject.
+        ask_in: code of the language of names and templates; None for those as loaded.
         declined: parameters that servers declined, and that were left out or replaced, by the model's name.
         notes: sentences on facts that came after the start of a run, and on its lost facts.
     """
@@ -37,13 +38,14 @@ class About:
     rounds: int | None = None
     sampling: str | None = None
     reversed: bool = False
+    ask_in: str | None = None
     declined: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: Sequence[str] = ()
 
     @property
     def asked_by(self) -> str:
         """The probe, and the direction if it is reversed."""
-        return asked_by(self.probe, self.reversed)
+        return asked_by(self.probe, self.reversed, self.ask_in)
 
     @property
     def direction(self) -> str:
@@ -82,5 +84,6 @@ def about_run(run: Row) -> About:
         described=msgspec.json.decode(run["config"]),
         versions=msgspec.json.decode(run["versions"]),
         rounds=run["round"],
+        ask_in=run.get("ask_in"),
         **{name: run[name] for name in ("model", "probe", "as_of", "seed", "sampling", "reversed")},
     )

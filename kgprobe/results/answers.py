@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 import pandas as pd
 
-from kgprobe.answers.settings import AS_OF, GRAPH, LAST_CHANGES, difference_in_words, identity_of
+from kgprobe.answers.settings import GRAPH, LAST_CHANGES, difference_in_words, identity_of, settings_in
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import read_json
 from kgprobe.base.sanitize import counted
@@ -21,8 +21,6 @@ Stored: TypeAlias = Run | Measurement
 # File with the finding of a result, next to its answers.
 RESULTS = "results.json"
 
-# Settings that describe the model; all others must be the same for every model.
-_MODEL_SETTINGS = ("model", "scorer", "generator")
 _RUN_SETTINGS = ("sampling", "learner", "max_degree", "facts_per_round", "stop_at_width", "stop_at_change")
 # Settings that follow from the number of the sentence.
 _OF_SENTENCES = ("template", "clozes", "past_clozes")
@@ -192,23 +190,6 @@ def settings_of(result: Stored) -> dict[str, Any]:
     options = msgspec.json.decode(settings["options"])["options"]
     described = result.about.described
     return settings_in({**settings, "options": options, "described": described, LAST_CHANGES: changes}) | mode
-
-
-def settings_in(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of :func:`settings_of` in those that a measurement stores."""
-    changes = config.get(LAST_CHANGES)
-    described = {name: value for name, value in config["described"].items() if name not in _MODEL_SETTINGS}
-    return {
-        "asked": "once each",
-        "seed": config["seed"],
-        AS_OF: config[AS_OF],
-        **({LAST_CHANGES: changes} if changes else {}),
-        "reversed": config["reversed"],
-        # An inverse graph has the state of its original.
-        "graph": config["reversed_of"] if config["reversed"] else config["graph"],
-        "options": config["options"],
-        "described": described,
-    }
 
 
 def prompt_group(result: Stored) -> str | None:

@@ -20,9 +20,9 @@ from kgprobe.beliefs.graph_rates import ENOUGH
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
+from kgprobe.graph.runs import run_folder
 from kgprobe.running.frame import open_frame
 from kgprobe.running.learning import open_learning, parts_of
-from kgprobe.running.runs import run_folder
 from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns
 
 Bools = NDArray[np.bool_]

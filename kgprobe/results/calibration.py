@@ -13,6 +13,7 @@ import pandas as pd
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean, Percent, Share
 from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.probes.outcome import AGREEMENT, PROBABILITY
 from kgprobe.results.answers import Stored
 from kgprobe.results.rendering.plots import Line, Plot
 from kgprobe.results.result import Listing, StoredResult
@@ -28,8 +29,10 @@ from kgprobe.stats.calibration import (
 )
 from kgprobe.stats.proportions import share
 
-# Probes whose answers are chosen among names with probabilities.
-_CHOOSING = ("choices", "distractors", "examples")
+_REMEDY = (
+    "Measure with choices, examples, statements, or distractors (--sentences 1, or three and more); or with three or"
+    " more sampled answers, by recall or true-false."
+)
 # Fewer answers have no figures.
 _FEWEST = 20
 _COVERAGE = 0.8
@@ -46,6 +49,7 @@ class CalibrationRow(ResultRow):
     """Calibration of one result, on all facts or those of a group.
 
     Attributes:
+        source: ``probability`` among compared answers, or ``agreement`` of repeated answers.
         group: id of the group; ``all`` for all facts.
         name: its name.
         confidence: mean confidence.
@@ -59,6 +63,7 @@ class CalibrationRow(ResultRow):
     """
 
     result: Annotated[str, Heading("result")]
+    source: Annotated[str, Heading("confidence")]
     group: str
     name: Annotated[str, Heading("facts")]
     answers: Annotated[int, Heading("answers")]
@@ -126,7 +131,7 @@ class ConfidenceCalibration(StoredResult):
     @property
     def plots(self) -> Sequence[Plot]:
         """The reliability diagram, and accuracy by coverage."""
-        names = list(dict.fromkeys(row.result for row in self.figures))
+        names = list(dict.fromkeys(row.result for row in self.ranges))
         reliability = [Line("calibrated", [0.0, 1.0], [0.0, 1.0])]
         coverage = []
         for name in names:
@@ -145,14 +150,14 @@ class ConfidenceCalibration(StoredResult):
 
 def _sentence(row: CalibrationRow) -> str:
     if row.error is None or row.accuracy is None or row.confidence is None:
-        return f"{row.result}: {row.answers} answers are too few for figures."
+        return f"{row.result}, {row.source}: {row.answers} answers are too few for figures."
     if row.error.low == 0:
         verdict = "no miscalibration is shown"
     else:
         verdict = f"{'over' if row.confidence > row.accuracy else 'under'}confident on average"
     return (
-        f"{row.result}: confidence {row.confidence:.0%}, accuracy {row.accuracy:.0%}, calibration error {row.error}:"
-        f" {verdict}."
+        f"{row.result}, {row.source}: confidence {row.confidence:.0%}, accuracy {row.accuracy:.0%}, calibration error"
+        f" {row.error}: {verdict}."
     )
 
 
@@ -163,7 +168,7 @@ def calibrate(
     by: str | None,
     seed: int,
 ) -> ConfidenceCalibration:
-    """Return the calibration of results.
+    """Return the calibration of results, for each source of confidences.
 
     Args:
         groups: by id of a group, its name and its facts; empty for all facts alone.
@@ -173,48 +178,67 @@ def calibrate(
         KgprobeError: a result has no answers with such a confidence.
     """
     figures, ranges, coverage = [], [], []
+    notes: list[str] = []
     for label, result in zip(labels_of([result.about for result in results]), results, strict=True):
-        answers = _answers(label, result)
-        figures.append(calibration_of(label, _ALL, _ALL, answers, seed=seed))
-        ranges += _reliability(label, answers)
-        coverage += _coverage(label, answers)
-        for group, (name, facts) in groups.items():
-            members = answers[answers["fact"].isin(facts)]
-            if len(members):
-                figures.append(calibration_of(label, group, name, members, seed=seed))
+        every = _rated(label, result)
+        for source in every["source"].unique():
+            rated = every[every["source"] == source]
+            answers = rated.dropna(subset="confidence")
+            if len(answers) < len(rated):
+                left_out = f"{len(rated) - len(answers):,} of {len(rated):,} answers have no confidence"
+                notes.append(f"{label}, {source}: {left_out} ({_reasons(rated)}).")
+            if answers.empty:
+                continue
+            figures.append(calibration_of(label, source, _ALL, _ALL, answers, seed=seed))
+            ranges += _reliability(f"{label}, {source}", answers)
+            coverage += _coverage(f"{label}, {source}", answers)
+            for group, (name, facts) in groups.items():
+                members = answers[answers["fact"].isin(facts)]
+                if len(members):
+                    figures.append(calibration_of(label, source, group, name, members, seed=seed))
     config = {
         "results": [str(result.folder.resolve()) for result in results],
         "by": by,
         "seed": seed,
     }
+    if by is not None and not groups:
+        notes.append(f"No answered fact has a {by} in the graph: there are no rows by it.")
     few = sum(row.error is None for row in figures)
-    notes = [f"{few} of {len(figures)} rows have fewer than {_FEWEST} answers, and no figures."] if few else []
+    notes += [f"{few} of {len(figures)} rows have fewer than {_FEWEST} answers, and no figures."] if few else []
     return ConfidenceCalibration(figures=figures, ranges=ranges, coverage=coverage, config=config, notes=notes)
 
 
-def _answers(label: str, result: Stored) -> pd.DataFrame:
-    """Return the answers with a confidence; see :meth:`~kgprobe.answers.table.Answers.confidences`."""
+def _rated(label: str, result: Stored) -> pd.DataFrame:
+    """Return the answers with and without confidences; see :meth:`~kgprobe.answers.table.Answers.confidences`."""
+    rated, described = result.answers.confidences(), result.about.described
     probe = result.kind.name
-    if probe not in _CHOOSING:
-        raise KgprobeError(
-            f"{label} has no confidence: the probe {probe} compares no names. Measure with choices, examples, or"
-            " distractors and one sentence."
-        )
-    if probe == "distractors" and result.about.described.get("sentences") != 1:
-        raise KgprobeError(
-            f"{label} asks a fact in several sentences, and its verdict is that of most of them; the probability of one"
-            " says nothing about that. Measure with one sentence (--sentences 1), or with choices."
-        )
-    rated: pd.DataFrame = result.answers.confidences().dropna(subset="confidence")
+    if not result.answers.answered:
+        raise KgprobeError(f"{label} has no answers yet.")
     if rated.empty:
-        raise KgprobeError(f"{label} has no answers with a probability above 0.")
+        raise KgprobeError(f"{label} has no confidence: the probe {probe} compares no names. {_REMEDY}")
+    unsound = {}
+    if described.get("temperature") == 0:
+        unsound[AGREEMENT] = "at temperature 0, all answers agree"
+    if probe == "distractors" and described.get("sentences") != 1:
+        unsound[PROBABILITY] = "it has one sentence, others have several"
+    for source, reason in unsound.items():
+        rated.loc[rated["source"] == source, ["confidence", "reason"]] = None, reason
+    if rated["confidence"].isna().all():
+        raise KgprobeError(f"{label} has no answers with a confidence ({_reasons(rated)}). {_REMEDY}")
     return rated
 
 
-def calibration_of(result: str, group: str, name: str, answers: pd.DataFrame, *, seed: int) -> CalibrationRow:
+def _reasons(rated: pd.DataFrame) -> str:
+    """Return the reasons for which answers have no confidence, with their numbers."""
+    return ", ".join(f"{reason}: {count:,}" for reason, count in rated["reason"].value_counts().items())
+
+
+def calibration_of(
+    result: str, source: str, group: str, name: str, answers: pd.DataFrame, *, seed: int
+) -> CalibrationRow:
     """Return the figures of answers (columns fact, right and confidence); none for fewer than 20."""
     if len(answers) < _FEWEST:
-        return CalibrationRow(result, group, name, len(answers))
+        return CalibrationRow(result, source, group, name, len(answers))
     right = answers["right"].to_numpy(bool)
     rated = by_confidence(answers["confidence"].to_numpy(np.float64), right)
     facts = pd.factorize(answers["fact"])[0]
@@ -223,6 +247,7 @@ def calibration_of(result: str, group: str, name: str, answers: pd.DataFrame, *,
     shares = right_by_coverage(rated)
     return CalibrationRow(
         result,
+        source,
         group,
         name,
         len(answers),

@@ -27,6 +27,7 @@ from kgprobe.beliefs.register import ESTIMATE_SAMPLING, SAMPLING_RULES
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_names
 from kgprobe.graph.rows import column_by
+from kgprobe.graph.runs import run_folder
 from kgprobe.graph.state import graph_state
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.result import Listing, Result
@@ -34,7 +35,7 @@ from kgprobe.running.frame import Frame, open_frame
 from kgprobe.running.learner import counted_answers
 from kgprobe.running.learning import Learning, open_learning, replay
 from kgprobe.running.rounds import RunReport
-from kgprobe.running.runs import get_run, run_folder
+from kgprobe.running.runs import get_run
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.years import YearSource
 from kgprobe.stats.proportions import answers_for_width

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError, expected_one_of
 from kgprobe.base.files import home, read_json
-from kgprobe.graph.client import Graph
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.kind_names import (
     COMPARISON,
@@ -30,8 +29,11 @@ from kgprobe.results.kind_names import (
     RUN,
     STUDY,
 )
-from kgprobe.results.measurement import Run, open_measurement, open_run
 from kgprobe.results.result import REPEAT, StoredResult, read_result
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+    from kgprobe.results.measurement import Run
 
 CONFIG = "config.json"
 _REMEDY = "Restore the file, or delete the result."
@@ -87,7 +89,7 @@ class Kind:
     folder: str
     holds: Callable[[Path], bool]
     describe: Callable[[Path], Description]
-    opens: Callable[[Path, Graph | None], Any]
+    opens: Callable[[Path, "Graph | None"], Any]
     page: str = ""
     has_parts: bool = False
 
@@ -254,11 +256,15 @@ def run_name(folder: Path) -> str:
     return folder.name if numbered is None else numbered[1]
 
 
-def _open_run(folder: Path, graph: Graph | None) -> Run:
+def _open_measurement(folder: Path, graph: "Graph | None") -> Any:
+    return resolve_name("kgprobe.results.measurement:open_measurement")(folder, graph)
+
+
+def _open_run(folder: Path, graph: "Graph | None") -> "Run":
     name = run_name(folder)
     if graph is None:
         raise ArgumentError("graph", f"is missing: the run {name!r} opens with the graph that it asked.")
-    run = open_run(graph, name)
+    run: Run = resolve_name("kgprobe.results.measurement:open_run")(graph, name)
     if run.folder.resolve() != folder.resolve():
         raise UnknownNameError(f"The run in {folder} is not of this graph, whose run {name!r} is in {run.folder}.")
     return run
@@ -269,7 +275,7 @@ def _by_name(function: str) -> Callable[..., Any]:
     return lambda folder, *_: resolve_name(function)(folder)
 
 
-def _open_files(file: str, folder: Path, graph: Graph | None) -> StoredResult:  # noqa: ARG001 (as all openers)
+def _open_files(file: str, folder: Path, graph: "Graph | None") -> StoredResult:  # noqa: ARG001 (as all openers)
     """Return a stored result from its JSON, by default that of a comparison.
 
     Raises:
@@ -291,13 +297,13 @@ def _open_files(file: str, folder: Path, graph: Graph | None) -> StoredResult:  
 
 
 _STORED = (
-    Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, open_measurement, "finding.html"),
+    Kind(MEASUREMENT, "probes", _setting("probe"), _measurement, _open_measurement, "finding.html"),
     Kind(RUN, "runs", _is_run, _run, _open_run, "finding.html"),
     Kind(
         LABEL_TABLE,
         "labels",
         _setting("ways"),
-        _by_name("kgprobe.labelling.labels:describe_labels"),
+        _by_name("kgprobe.labelling.settings:describe_labels"),
         _by_name("kgprobe.labelling.labels:read_labels"),
         "labels.html",
         has_parts=True,
@@ -335,6 +341,6 @@ class Found:
     def __str__(self) -> str:
         return f"{self.kind.name} {self.name}"
 
-    def open(self, graph: Graph | None = None) -> Any:
+    def open(self, graph: "Graph | None" = None) -> Any:
         """Open the result, with its graph if it needs one."""
         return self.kind.opens(self.folder, graph)

@@ -26,7 +26,7 @@ from kgprobe.base.tables import Table
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.reversal import reversal_of
-from kgprobe.graph.runs import latest_run
+from kgprobe.graph.runs import latest_run, run_folder
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.model import Model
 from kgprobe.probes.outcome import Verdict
@@ -36,7 +36,7 @@ from kgprobe.running.learner import COUNTS
 from kgprobe.running.measurement import Progress, check_helpers, check_name, keep_answers
 from kgprobe.running.plan import Asking, plan_of
 from kgprobe.running.rounds import RunReport, settle_run
-from kgprobe.running.runs import get_run, run_folder
+from kgprobe.running.runs import get_run
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import checked_draw, choose_facts, list_existing
 from kgprobe.sampling.years import year_relation_id
@@ -255,6 +255,7 @@ class Measurement(StoredAnswers):
             model=str(self.config["described"]["model"]),
             probe=self.kind.name,
             declined=read_declined(self.folder),
+            ask_in=self.config.get("ask_in"),
             **{name: self.config[name] for name in ("as_of", "seed", "described", "versions", "reversed")},
         )
 
@@ -461,6 +462,8 @@ def measure_facts(
     check_name(asking.name, kind, chosen_options, draw.seed, asked)
     relations = relation_ids(graph, draw.relations)
     listed = None if draw.facts is None else list_existing(graph, draw.facts, draw.as_of)
+    # Opens the graph, which may lack the language, before the model is loaded.
+    language = graph.language
     asked.refresh()
     made_probe = kind.make(ProbeContext(graph, asked, asking.models, draw.as_of, relations), chosen_options)
     chosen = choose_facts(
@@ -474,6 +477,7 @@ def measure_facts(
         LAST_CHANGES: last_changes(graph, draw.as_of),
         "reversed": reversal is not None,
         "reversed_of": None if reversal is None else reversal.of,
+        **({} if language is None else {"ask_in": language}),
     }
     folder, progress = keep_answers(made_probe, kind, chosen_options, chosen.keys, draw.seed, settings, asked, asking)
     stored = read_config(folder, MEASUREMENT)
@@ -516,7 +520,7 @@ def open_measurement(folder: Path, graph: Graph | None = None) -> Measurement:
     kind = PROBES.get(config["probe"])
     verdicts = read_answers(folder, kind, config["described"]).verdicts
     done, unanswered = verdicts.total(), verdicts[Verdict.UNANSWERED]
-    graph = None if "dataset" in config else graph
+    graph = None if "dataset" in config or graph is None else graph.in_language(config.get("ask_in"))
     return Measurement(folder, kind, config, Progress(done, done, unanswered, Stop.DONE), (), graph)
 
 
@@ -550,6 +554,7 @@ def run_of(graph: Graph, name: str, report: RunReport, year_relation: str | None
     """Return a run of a graph with its progress."""
     properties = get_run(graph, name)
     kind = PROBES.get(properties["probe"])
+    graph = graph.in_language(properties.get("ask_in"))
     return Run(name, report, run_folder(properties), kind, properties, year_relation, graph)
 
 

@@ -12,6 +12,7 @@ from kgprobe.base.sanitize import spreadsheet_cell
 from kgprobe.base.tables import INTERNAL, Heading, Names, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.models.model import Model
+from kgprobe.models.scoring.tokens import join
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.distractors import DistractorOptions
 from kgprobe.probes.questions.evidence import RightAnswer
@@ -483,6 +484,6 @@ def write_sentences(
         context = "past" if has_ended(fact.end, day) else "present"
         for cloze in item.clozes:
             continuations = cloze.continuations([fact.object_label])
-            text = " ".join([cloze.prompt, *continuations])
+            text = join(cloze.prompt, cloze.language.joiner, "".join(continuations))
             rows.append(SentenceRow(repr((fact.key.subject, fact.relation, fact.object)), triples, context, text))
     return SentenceSample(rows, notes=(*chosen.notes, *silent))

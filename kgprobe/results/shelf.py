@@ -14,21 +14,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import filelock
 
-from kgprobe.answers.settings import digest_of, graph_of_measurement
+from kgprobe.answers.settings import digest_of, graph_of_measurement, settings_in
 from kgprobe.answers.store import FILE
 from kgprobe.base.arguments import check_choice
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.files import DEMO, demo_folder, folder_size, home
 from kgprobe.base.progress import print_message
 from kgprobe.base.sanitize import counted
-from kgprobe.graph.client import Graph
-from kgprobe.graph.runs import list_runs, runs_with_rounds
+from kgprobe.graph.runs import list_runs, run_folder, runs_with_rounds
 from kgprobe.graph.state import graph_name, graph_state, state_uid
 from kgprobe.models.spec_forms import absolute_spec, is_spec, model_name, model_names
-from kgprobe.results.answers import settings_in
 from kgprobe.results.kind_names import COMPARISON, JUDGED_GRAPH, MEASUREMENT, RUN
 from kgprobe.results.kinds import (
     CONFIG,
@@ -43,8 +42,10 @@ from kgprobe.results.kinds import (
     run_name,
 )
 from kgprobe.results.listing import ListedResult, ResultList, size_text
-from kgprobe.results.measurement import Measurement, Run, open_measurement, open_run
-from kgprobe.running.runs import forget_run, run_folder
+
+if TYPE_CHECKING:
+    from kgprobe.graph.client import Graph
+    from kgprobe.results.measurement import Measurement, Run
 
 # Characters of a graph's id.
 _UID = 4
@@ -182,7 +183,7 @@ def kinds_named(names: Sequence[str]) -> Sequence[Kind]:
     return [KINDS[name] for name in names or KINDS]
 
 
-def list_stored(graph: Graph | None = None, kinds: Sequence[str] = ()) -> ResultList:
+def list_stored(graph: "Graph | None" = None, kinds: Sequence[str] = ()) -> ResultList:
     """Return the list of stored results, the newest first; see :func:`kgprobe.list_results`."""
     chosen = kinds_named(kinds)
     shelf = Shelf()
@@ -239,7 +240,7 @@ def _in_rounds(row: ListedResult, rounds: int | None, of: int | None, asked: int
     return replace(row, headline=headline, rounds=rounds, asked=asked)
 
 
-def _with_runs(rows: Sequence[ListedResult], graph: Graph, shelf: Shelf) -> list[ListedResult]:
+def _with_runs(rows: Sequence[ListedResult], graph: "Graph", shelf: Shelf) -> list[ListedResult]:
     """Return the rows, with the progress of a graph's runs, and with runs that have no folder here."""
     here = {row.folder.name: row for row in rows if row.kind == RUN}
     listed = [row for row in rows if row.kind != RUN]
@@ -261,7 +262,7 @@ def _with_runs(rows: Sequence[ListedResult], graph: Graph, shelf: Shelf) -> list
     return [*listed, *here.values()]
 
 
-def find(name: str | Path, kinds: Sequence[str] = (), graph: Graph | None = None) -> Found:
+def find(name: str | Path, kinds: Sequence[str] = (), graph: "Graph | None" = None) -> Found:
     """Find a stored result by its name, the path of its folder, or the spec of a model, for its newest measurement.
 
     Args:
@@ -291,7 +292,7 @@ def find(name: str | Path, kinds: Sequence[str] = (), graph: Graph | None = None
     raise UnknownNameError(_unknown(name, chosen))
 
 
-def _named(name: str, kinds: Sequence[Kind], graph: Graph | None) -> list[Found]:
+def _named(name: str, kinds: Sequence[Kind], graph: "Graph | None") -> list[Found]:
     """Return the results of a name in kgprobe's own folder, and the run of the graph."""
     matches = []
     for kind in kinds:
@@ -303,7 +304,7 @@ def _named(name: str, kinds: Sequence[Kind], graph: Graph | None) -> list[Found]
     return matches
 
 
-def _runs_named(name: str, graph: Graph | None) -> list[Found]:
+def _runs_named(name: str, graph: "Graph | None") -> list[Found]:
     kind = KINDS[RUN]
     for run in () if graph is None else list_runs(graph):
         if run["id"] == name:
@@ -392,18 +393,19 @@ def newest(kinds: Sequence[str] = ()) -> Found:
     return Found(KINDS[rows[0].kind], rows[0].name, rows[0].folder)
 
 
-def latest_result(graph: Graph) -> Measurement | Run:
+def latest_result(graph: "Graph") -> "Measurement | Run":
     """Return the run or measurement of a graph with the latest answer.
 
     An unreadable folder is reported on stderr and skipped.
     """
     uid = state_uid(graph_state(graph))
-    results: list[Measurement | Run] = [open_run(graph, run["id"]) for run in runs_with_rounds(list_runs(graph))[-1:]]
+    latest = runs_with_rounds(list_runs(graph))[-1:]
+    results: list[Measurement | Run] = [KINDS[RUN].opens(run_folder(run), graph) for run in latest]
     for path in sorted((home() / "probes").glob(f"*/{FILE}")):
         folder = path.parent
         try:
             if graph_of_measurement(folder) == uid:
-                results.append(open_measurement(folder, graph))
+                results.append(KINDS[MEASUREMENT].opens(folder, graph))
         except KgprobeError as error:
             print_message(f"{folder.name} is skipped: {error}")
     answered = [result for result in results if (result.folder / FILE).is_file()]
@@ -435,12 +437,14 @@ def own_graph(entry: Found) -> Path | None:
     return folders[0] if len(folders) == 1 else None
 
 
-def delete_found(entry: Found, graph: Graph | None = None) -> None:
+def delete_found(entry: Found, graph: "Graph | None" = None) -> None:
     """Delete a result that was found; see :func:`delete`."""
     if entry.kind.name == RUN:
         if graph is None:
             raise ArgumentError("graph", f"is missing: the beliefs of the run {entry.name!r} are in its graph.")
         if any(run["id"] == entry.name and run_folder(run) == entry.folder for run in list_runs(graph)):
+            from kgprobe.running.runs import forget_run
+
             forget_run(graph, entry.name)
             return
     if entry.kind.name == JUDGED_GRAPH and graph is not None:

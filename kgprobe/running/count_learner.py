@@ -14,12 +14,12 @@ from kgprobe.beliefs.draw import Beliefs, RoundChoice
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.rows import column_by, rows_by
+from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.frame import open_frame
 from kgprobe.running.learner import Applied, apply_round
 from kgprobe.running.learning import parts_of
 from kgprobe.running.plan import Plan
-from kgprobe.running.runs import run_folder
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.keys import FactKeys
 

@@ -87,7 +87,7 @@ def open_frame(graph: Graph, run: Row, folder: Path) -> Frame:
 
     Cost: a pass over the columns; if the graph has changed since, also that of :func:`write_frame`.
     """
-    askable = AskableFacts(open_columns(graph), run["relations"], run["as_of"])
+    askable = AskableFacts(open_columns(graph.in_language(run.get("ask_in"))), run["relations"], run["as_of"])
     state = graph_state(graph)
     if state == run["graph"]:
         return Frame(askable)

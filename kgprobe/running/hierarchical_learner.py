@@ -17,12 +17,12 @@ from kgprobe.beliefs.choosing import choose
 from kgprobe.beliefs.draw import RoundChoice, credible_interval
 from kgprobe.beliefs.hierarchical_model import beta_parameters
 from kgprobe.graph.client import Graph, Row, Transaction
+from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.frame import open_frame
 from kgprobe.running.learner import Applied, apply_round, write_beliefs
 from kgprobe.running.learning import AskedRound, open_learning
 from kgprobe.running.plan import Plan
-from kgprobe.running.runs import run_folder
 from kgprobe.sampling.lists import places_among
 
 Positions = NDArray[np.int64]

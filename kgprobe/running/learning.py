@@ -27,10 +27,10 @@ from kgprobe.beliefs.corrected_rates import CORRECTED_FROM, CorrectedRates, Roun
 from kgprobe.beliefs.effects import Effects, effects_of, standardised_popularity
 from kgprobe.beliefs.hierarchical_model import HierarchicalModel, beta_parameters
 from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.runs import run_folder
 from kgprobe.graph.state import graph_state
 from kgprobe.probes.outcome import Verdict
 from kgprobe.running.learner import counted_answers
-from kgprobe.running.runs import run_folder
 from kgprobe.sampling.columns.graph_columns import AskableFacts
 
 Floats = NDArray[np.float64]

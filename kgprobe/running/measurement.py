@@ -111,7 +111,7 @@ def keep_answers(
     name = asking.name
     if name is None:
         # Model, probe and a digest of the settings.
-        probe_slug = asked_by(kind.name, config["reversed"]).replace(" ", "-")
+        probe_slug = asked_by(kind.name, config["reversed"], config.get("ask_in")).replace(" ", "-")
         name = f"{short_name(model.name)}-{probe_slug}-{digest_of(config)}"
     folder = home() / "probes" / name
     batch = asking.batch_size or asking.models.asked_together(model) or kind.batch_size

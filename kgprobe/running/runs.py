@@ -4,7 +4,6 @@ docs/methods/rounds.md. The ``Run`` node stores the plan and the counts; the run
 """
 
 import dataclasses
-import re
 import secrets
 import shutil
 from collections import defaultdict
@@ -20,12 +19,12 @@ import msgspec
 
 from kgprobe.answers.settings import LAST_CHANGES, differences, versions
 from kgprobe.base.arguments import folder_name
-from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.files import home, make_folder, read_json, replacing
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import make_folder, read_json, replacing
 from kgprobe.beliefs.painting import clear_paint
 from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.reversal import reversal_of
-from kgprobe.graph.runs import find_run
+from kgprobe.graph.runs import find_run, run_folder
 from kgprobe.graph.state import graph_state, last_changes
 from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe
@@ -52,8 +51,6 @@ _PROPERTIES = frozenset(
         *map(attrgetter("name"), dataclasses.fields(RoundsOptions)),
     }
 )
-
-_UID = re.compile(r"[0-9a-f]{8}")
 
 
 class RunInUseError(KgprobeError):
@@ -88,6 +85,7 @@ def begin_run(graph: Graph, probe: Probe, plan: Plan, kind: str, options: str = 
         LAST_CHANGES: msgspec.json.encode(last_changes(graph, plan.as_of)).decode(),
         "reversed": reversal is not None,
         "reversed_of": None if reversal is None else reversal.of,
+        "ask_in": graph.language,
         "engine": graph.server,
         "versions": msgspec.json.encode(versions(), order="sorted").decode(),
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -178,26 +176,6 @@ def get_run(graph: Graph, run: str) -> Row:
             f"run, or delete this one by `kgprobe delete {run}`."
         )
     return properties
-
-
-def run_folder(run: Row) -> Path:
-    """Return the folder of a run. Runs of the same name in two graphs have different folders.
-
-    Raises:
-        KgprobeError: the properties are not from kgprobe. Without this check, write access to a graph would allow
-            choosing which files are written and deleted here.
-    """
-    try:
-        name = folder_name("id", run.get("id"))
-        uid = run.get("uid")
-        if not isinstance(uid, str) or not _UID.fullmatch(uid):
-            raise ArgumentError("uid", f"is {uid!r}; eight hexadecimal digits are expected.")
-    except ArgumentError as error:
-        raise KgprobeError(
-            f"Run {run.get('id')!r} of this graph was not begun by kgprobe: its {error} No file is read, written or "
-            "deleted for it. To delete it: MATCH (run:Run {id: $id}) DELETE run"
-        ) from error
-    return home() / "runs" / f"{name}-{uid}"
 
 
 def forget_run(graph: Graph, run: str) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing, home, make_folder
 from kgprobe.base.progress import Task, print_message, waiting
+from kgprobe.base.records import property_in
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import graph_state
 
@@ -33,13 +34,15 @@ def cached_folder(
     The cache is in kgprobe's home folder. Loading into the graph invalidates it; changes by hand in Cypher do not.
 
     Args:
-        kind: name of the data, to distinguish several caches of a graph.
+        kind: name of the data, to distinguish several caches of a graph; each language asked has its own.
         open_: opens a folder; if it fails, the folder is damaged and computed again.
 
     Raises:
         KgprobeError: the graph is empty, or data is being loaded into it.
     """
     state = graph_state(graph)
+    if graph.language is not None:
+        kind = f"{kind}.in-{property_in('', graph.language)[1:]}"
     uid = msgspec.json.decode(state)["uid"]
     if uid is None:
         raise KgprobeError("Nothing was loaded into this graph yet.")

@@ -5,7 +5,7 @@ external format and depends neither on the graph nor on the command line. Comman
 from the loader's.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
@@ -69,6 +69,21 @@ class CountsNotLoaded(Protocol):
     def not_loaded(self) -> Mapping[str, int]:
         """Numbers of statements that the latest reading of the facts has left out, by kind."""
         ...
+
+
+@runtime_checkable
+class HasLanguages(Protocol):
+    """A source whose names are in chosen languages."""
+
+    @property
+    def languages(self) -> Sequence[str]:
+        """Codes of the languages of the labels; with several, records have texts in each of them."""
+        ...
+
+
+def languages_of(source: Source) -> list[str]:
+    """Return the codes of the languages of a source's labels; empty if it has none."""
+    return list(source.languages) if isinstance(source, HasLanguages) else []
 
 
 def not_loaded_of(source: Source) -> Mapping[str, int]:

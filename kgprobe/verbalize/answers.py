@@ -8,6 +8,10 @@ such a word in another sense: *No country …*, *Not only …*, *No, yes*.
 Judgements are true, false or unknown (the paper on evaluating with large graphs; docs/methods/statements.md). The first
 one counts: *True, though I don't know when* is true, *I don't know whether it is true* is unknown. Text after a label
 (*Answer: …*) takes precedence; quoted statements and repeated questions are skipped.
+
+Answers in other languages are read by the words of :mod:`.language`. *Yes*, *no*, *true* and *false* count in them,
+too, and so do refusals in English. Names are found in the forms of :mod:`.name_forms`. In Chinese, a name of one
+character counts if the characters next to it show that it is a word of its own.
 """
 
 import re
@@ -19,6 +23,7 @@ from typing import Literal, TypeVar
 
 from anyascii import anyascii
 
+from kgprobe.verbalize.language import ENGLISH, Language, Words
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 from kgprobe.verbalize.values import Agreement, as_value, compare, values_in
 
@@ -90,8 +95,8 @@ _REFUSAL = re.compile(
     r"|can(?:no|')t be (?:determined|answered))"
 )
 _REFUSAL_WITHIN = 240
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_PART_END = re.compile(r"[,;:.!?()\[\]\n\"“”–—]+|\b(?:and|or)\b")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+")
+_PART_END = re.compile(r"[,;:.!?()\[\]\n\"“”–—，、；：。！？（）《》「」]+|\b(?:and|or)\b")
 
 # Words of the longest name that is searched for.
 LONGEST_NAME = 12
@@ -189,7 +194,7 @@ class YesNo:
     explanation: str
 
 
-def read_yes_no(text: str) -> YesNo:
+def read_yes_no(text: str, language: Language = ENGLISH) -> YesNo:
     """Parse an answer to a yes/no question by its first word.
 
     Capitals, punctuation, emphasis, polite words and *The answer is* at the beginning are ignored. *Sure* means yes
@@ -200,6 +205,10 @@ def read_yes_no(text: str) -> YesNo:
     shown = _EMPHASIS.sub("", text).strip()
     plain = shown.lower()
     undecided = YesNo(None, shown)
+    if language.words is not None:
+        first = _read_first(shown, language, language.words)
+        if first is not None or not _ENGLISH_WORD.match(plain):
+            return first or undecided
     # The lengths differ for a few letters whose lower case has several characters; none is in yes or no.
     if len(plain) != len(shown) or _BOTH.match(plain):
         return undecided
@@ -209,6 +218,38 @@ def read_yes_no(text: str) -> YesNo:
         is_answer = _is_answer(shown, plain, word)
         return YesNo(word[0] in _YES, _text_after(shown, word.end())) if is_answer else undecided
     return undecided if assent is None else _later_answer(assent)
+
+
+# Words of English that count in all languages.
+_ENGLISH_WORD = re.compile(r"\W*(?:yes|no|true|false)(?!\w)")
+
+
+def _read_first(shown: str, language: Language, words: Words) -> YesNo | None:
+    """Return the answer by the first word in another language than English; None if it is not a known word."""
+    plain = shown.lower().replace("’", "'")
+    if len(plain) != len(shown):
+        return None
+    place = _after_leads(plain, language, words)
+    for pattern, yes in (
+        (f"{words.neither}|{words.unknown}|{words.refusal}", None),
+        (f"{words.no}|{words.false}", False),
+        (f"{words.yes}|{words.true}", True),
+    ):
+        if match := language.pattern(pattern).match(plain, place):
+            return YesNo(yes, shown if yes is None else _text_after(shown, match.end()).lstrip("，。：；！、"))
+    return None
+
+
+def _after_leads(plain: str, language: Language, words: Words) -> int:
+    """Return the place of the first word after polite words and the label of an answer."""
+    place = 0
+    leads = language.pattern(rf"(?:{words.label})\s*[:：]|{words.leads}")
+    while True:
+        start = place + len(re.match(r"[\W_]*", plain[place:])[0])  # type: ignore[index]
+        lead = leads.match(plain, start)
+        if lead is None or not lead[0]:
+            return start
+        place = lead.end()
 
 
 def _skip_preamble(shown: str, plain: str) -> tuple[int, YesNo | None]:
@@ -265,9 +306,15 @@ def _is_answer(shown: str, plain: str, word: "re.Match[str]") -> bool:
     return not re.match(r"right (?:now|after|before|next)\b", plain[word.start() :])
 
 
-def is_refusal(text: str) -> bool:
+def is_refusal(text: str, language: Language = ENGLISH) -> bool:
     """Return True if an answer refuses in its own words: the model says that it cannot answer or does not know."""
-    return _REFUSAL.search(_EMPHASIS.sub("", text).lower()[:_REFUSAL_WITHIN].replace("’", "'")) is not None
+    plain = _EMPHASIS.sub("", text).lower()[:_REFUSAL_WITHIN].replace("’", "'")
+    words = language.words
+    if words is not None:
+        start = _after_leads(plain, language, words)
+        if language.pattern(words.unknown).match(plain, start) or language.has(words.refusal, plain):
+            return True
+    return _REFUSAL.search(plain) is not None
 
 
 def sentences(text: str) -> list[str]:
@@ -338,6 +385,7 @@ def named_in(
     names: Iterable[str],
     is_name: Callable[[str], bool] = lambda _: False,
     tolerance: float | None = None,
+    language: Language = ENGLISH,
 ) -> list[str]:
     """Return the names that a text contains as whole words, ignoring capitals, accents and punctuation.
 
@@ -349,7 +397,7 @@ def named_in(
         is_name: returns True for any name, given in normalized letters. The longest one counts: *Sudan* is not
             mentioned in *South Sudan*.
     """
-    return [mention.name for mention in mentions_in(text, names, is_name, tolerance)]
+    return [mention.name for mention in mentions_in(text, names, is_name, tolerance, language)]
 
 
 def can_be_found(name: str) -> bool:
@@ -374,6 +422,7 @@ def mentions_in(
     names: Iterable[str],
     is_name: Callable[[str], bool] = lambda _: False,
     tolerance: float | None = None,
+    language: Language = ENGLISH,
 ) -> list[Mention]:
     """Return the first mention of each name in a text, with the rules of :func:`named_in`; in the names' order."""
     words = _placed_words(text)
@@ -390,7 +439,7 @@ def mentions_in(
         elif not normalized(name):
             mention = _symbol_mention(name, text, words)
         else:
-            mention = _name_mention(name, text, words, is_name)
+            mention = _spelled_mention(name, text, words, is_name, language)
         if mention is not None:
             mentions.append(mention)
     return mentions
@@ -405,6 +454,30 @@ def _symbol_mention(name: str, text: str, words: Sequence[_Word]) -> Mention | N
 
 def _words_before(words: Sequence[_Word], place: int) -> int:
     return sum(word.start < place for word in words)
+
+
+def _spelled_mention(
+    name: str, text: str, words: Sequence[_Word], is_name: Callable[[str], bool], language: Language
+) -> Mention | None:
+    """Return the first mention of a name in a form of the language that is not another known name."""
+    for form in language.spellings(name):
+        if form != name and is_name(normalized(form)):
+            continue
+        if not language.joiner and len(name) == 1 and not _stands_alone(text, name):
+            continue
+        if mention := _name_mention(form, text, words, is_name):
+            return Mention(name, mention.start, mention.end, mention.words)
+    return None
+
+
+# Characters next to a name of one character: verbs and particles before it, particles after it.
+_BEFORE_ONE, _BEHIND_ONE = "是为為叫即乃和与與或及在用", "的是和与與或及吗嗎呢啊"
+
+
+def _stands_alone(text: str, letter: str) -> bool:
+    """Return True if a character of a script without spaces is a word of its own at some place of a text."""
+    bounded = f"(?<![{_UNSPACED}])|(?<=[{_BEFORE_ONE}])"
+    return re.search(f"(?:{bounded}){re.escape(letter)}(?=[{_BEHIND_ONE}]|[^{_UNSPACED}]|$)", text) is not None
 
 
 def _name_mention(name: str, text: str, words: Sequence[_Word], is_name: Callable[[str], bool]) -> Mention | None:
@@ -504,12 +577,20 @@ NEGATION = re.compile(
 )
 
 
-def content_words(text: str) -> set[str]:
+def denies(text: str, language: Language = ENGLISH) -> bool:
+    """Return True if a text contains a word that denies."""
+    if language.words is not None:
+        return language.has(language.words.negation, text)
+    return NEGATION.search(text) is not None
+
+
+def content_words(text: str, language: Language = ENGLISH) -> set[str]:
     """Return the content words of a text or template in lower case, without placeholders."""
-    return set(normalized(text.replace(SUBJECT, " ").replace(OBJECT, " ")).split()) - LITTLE_WORDS
+    little = language.words.little if language.words else LITTLE_WORDS
+    return set(normalized(text.replace(SUBJECT, " ").replace(OBJECT, " ")).split()) - little
 
 
-def judgement_of(text: str) -> Judgement | None:
+def judgement_of(text: str, language: Language = ENGLISH) -> Judgement | None:
     """Return the judgement of an answer on a statement; None if it cannot be parsed.
 
     >>> [judgement_of(each) for each in ("True.", "It is not true that …", "I don't know.", "Paris is nice.")]
@@ -518,6 +599,10 @@ def judgement_of(text: str) -> Judgement | None:
     *Yes* and *correct* are true, *no* and *incorrect* false, *may be true* is unknown; *partly true* and *neither* are
     none of the three.
     """
+    if language.words is not None:
+        reading = _reading_in(text, language, language.words)
+        if reading is not None or not _ENGLISH_WORD.match(text.lower()):
+            return None if reading == "mixed" else reading
     plain = text.replace("’", "'").replace("“", '"').replace("”", '"').lower()
     parts = sentences(" ".join(_MARKS.sub("", _QUOTED.sub("", plain)).split()))
     # Skip initial questions: True or false? False.
@@ -527,6 +612,36 @@ def judgement_of(text: str) -> Judgement | None:
     label = _NAMED.search(plain)
     reading = (_read(plain[label.end() :]) if label else None) or _read(plain)
     return None if reading == "mixed" else reading
+
+
+# Quoted statements, in the marks of several languages.
+_ANY_QUOTED = re.compile(r"„[^“”]*[“”]|«[^»]*»|“[^”]{5,}”|\"[^\"\n]{12,}\"|「[^」]{5,}」")
+
+
+def _reading_in(text: str, language: Language, words: Words) -> Reading | None:
+    """Return the judgement of an answer in another language than English: its first word, or the first in the text."""
+    plain = _MARKS.sub("", _ANY_QUOTED.sub("", text)).replace("’", "'").lower()
+    if label := language.pattern(rf"(?:{words.label})\s*[:：]").search(plain):
+        plain = plain[label.end() :]
+    while question := re.match(r"[^.!?？。！\n]*[?？]\s*(?=\w)", plain):
+        plain = plain[question.end() :]
+    unknown = f"{words.unknown}|{words.refusal}"
+    kinds: tuple[tuple[Reading, str, str], ...] = (
+        ("mixed", words.neither, words.neither),
+        ("unknown", unknown, unknown),
+        # Yes and no count at the beginning alone.
+        ("false", f"{words.no}|{words.false}", words.false),
+        ("true", f"{words.yes}|{words.true}", words.true),
+    )
+    start = _after_leads(plain, language, words)
+    for reading, at_first, _ in kinds:
+        if language.pattern(at_first).match(plain, start):
+            return reading
+    mentions: list[tuple[int, int, Reading]] = []
+    for order, (reading, _, within) in enumerate(kinds):
+        if match := language.pattern(within).search(plain):
+            mentions.append((match.start(), order, reading))
+    return min(mentions)[2] if mentions else None
 
 
 def _read(plain: str) -> Reading | None:

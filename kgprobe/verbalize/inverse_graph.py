@@ -22,9 +22,9 @@ from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.loading import load_source
 from kgprobe.graph.reversal import Reversal, ReversedRelation, mark_reversal, reversal_of
 from kgprobe.graph.runs import list_runs
-from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.servers.folder import Folder, folder_of
 from kgprobe.graph.servers.leases import stop
-from kgprobe.graph.servers.opening import folder_of, open_graph
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.state import graph_state, state_uid
 from kgprobe.verbalize.templates.examples import relations_of
 from kgprobe.verbalize.templates.kinds import backwards

@@ -5,7 +5,8 @@ each, then the new fact: the subject, the label and description of the relation,
 question. A question that fails a check is replaced by a template, so the checks are strict: it must contain both ends
 and, in order, the words of a name or template of the relation. All its other words must occur in the description of the
 relation. So the writer can vary the sentence, but not the meaning; stop words can still be wrong (*Is Tokyo the capital
-with Japan?*).
+with Japan?*). In other languages than English, the prompt has the same examples and names the language; the rules of
+:mod:`.templates.forms` replace those of English.
 """
 
 import re
@@ -14,13 +15,15 @@ from dataclasses import dataclass
 from itertools import chain, compress
 
 from kgprobe.base.records import Relation
-from kgprobe.verbalize.answers import NEGATION, content_words, named_in, normalized
+from kgprobe.verbalize.answers import content_words, denies, named_in, normalized
 from kgprobe.verbalize.articles import mention
+from kgprobe.verbalize.language import ENGLISH, Language
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.check import check_reading
 from kgprobe.verbalize.templates.examples import ExampleFact
+from kgprobe.verbalize.templates.forms import form_problems, templates_of_label
 from kgprobe.verbalize.templates.generic import cloze_of_label
-from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, SUBJECT, check_template, exchanged
+from kgprobe.verbalize.templates.kinds import KINDS, OBJECT, QUESTION_MARKS, SUBJECT, check_template, exchanged
 from kgprobe.verbalize.templates.proposals import turned_round
 from kgprobe.verbalize.tense import tense_of
 
@@ -61,6 +64,7 @@ class QuestionTask:
     shown: Sequence[str]
     right: Sequence[str]
     relation: Relation
+    language: Language = ENGLISH
 
     @property
     def object(self) -> str:
@@ -110,7 +114,8 @@ _TASKS = {
 
 def writing_prompt(task: QuestionTask, *, with_alias: bool) -> str:
     """Return the prompt for a question, with examples, whose questions include an alias of the subject if asked."""
-    blocks = [_TASKS[task.kind]]
+    english = task.language.is_english
+    blocks = [_TASKS[task.kind] if english else f"{_TASKS[task.kind]} Write the question in {task.language.name}."]
     for shot in _SHOTS:
         full_subject = f"{shot.subject} (also called {shot.alias})"
         subject = full_subject if with_alias else shot.subject
@@ -119,7 +124,9 @@ def writing_prompt(task: QuestionTask, *, with_alias: bool) -> str:
     relation = task.relation
     label = relation.label or relation.id
     described = f"{label} ({relation.description})" if relation.description else label
-    blocks.append(_block(mention(task.prompt_subject), described, mention(task.object), ""))
+    ends = (task.prompt_subject, task.object)
+    subject, object_ = map(mention, ends) if english else ends
+    blocks.append(_block(subject, described, object_, ""))
     return "\n\n".join(blocks)
 
 
@@ -136,7 +143,7 @@ def written_question(answer: str) -> str:
     """
     lines = [_BEHIND.sub("", _BEFORE.sub("", line)) for line in answer.splitlines()]
     # The first line of the best kind: questions before others before empty lines.
-    return max(lines, key=lambda line: (line.endswith("?"), bool(line)), default="")
+    return max(lines, key=lambda line: (line.endswith(QUESTION_MARKS), bool(line)), default="")
 
 
 def objections(text: str, task: QuestionTask) -> list[str]:
@@ -154,22 +161,23 @@ def objections(text: str, task: QuestionTask) -> list[str]:
 
 def _blanked(text: str, task: QuestionTask) -> tuple[str, str, int, int]:
     """Return the text with placeholders for names, the text between the names, and the mentions of each end."""
-    subjects, objects = _spellings(task.subject), _spellings(task.shown)
+    subjects, objects = _spellings(task.subject, task.language), _spellings(task.shown, task.language)
     longest_first = sorted(subjects | objects, key=lambda name: (-len(name), name))
     if not longest_first:
         return text, text, 0, 0
-    pattern = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))})(?!\w)")
+    names = "|".join(map(re.escape, longest_first))
+    pattern = re.compile(rf"(?<!\w)({names})(?!\w)" if task.language.joiner else f"({names})")
     parts = pattern.split(text)
     parts[1::2] = [SUBJECT if name in subjects else OBJECT for name in parts[1::2]]
     ends = parts[1::2]
     return "".join(parts), " , ".join(parts[::2]), ends.count(SUBJECT), ends.count(OBJECT)
 
 
-def _spellings(names: Iterable[str]) -> set[str]:
+def _spellings(names: Iterable[str], language: Language) -> set[str]:
     """Return the forms of names in a sentence, with and without article, and at its beginning."""
     spellings: set[str] = set()
     for name in filter(None, map(str.strip, names)):
-        for placed in (name, mention(name)):
+        for placed in (name, mention(name)) if language.is_english else language.spellings(name):
             spellings |= {placed, placed[:1].upper() + placed[1:]}
     return spellings
 
@@ -178,13 +186,16 @@ def _objections_to_form(text: str, rest: str, template: str, task: QuestionTask)
     objections = {
         "has more than one line": len(text.splitlines()) > 1,
         "contains a placeholder": _PLACEHOLDER.search(rest),
-        "does not end in a question mark": not text.endswith("?"),
-        "is more than one question": re.search(r"[?!;:]|\.(?!\w)", rest.removesuffix("?")),
+        "does not end in a question mark": not text.endswith(QUESTION_MARKS),
+        "is more than one question": re.search(r"[?!;:？！；：。]|\.(?!\w)", re.sub("[?？]$", "", rest)),
         f"has more than {_LONGEST} characters without names": len(rest) > _LONGEST,
     }
     yield from compress(objections, objections.values())
     if _ARTICLE.search(template) and not any(map(_ARTICLE.search, _templates(task.relation))):
         yield "reads badly: it has an article before a name that takes none"
+    if not task.language.is_english:
+        yield from (f"reads badly: it {problem}" for problem in form_problems(task.kind, template, task.language))
+        return
     fact = ExampleFact("", task.subject[0], task.object, 1, None, None, 1)
     for problem in check_template(task.kind, template):
         if "white space" in problem:
@@ -201,14 +212,14 @@ def _objections_to_names(text: str, rest: str, subjects: int, objects: int, task
     searched = rest if task.shown else text
     # Names without letters, such as !!!, are not words.
     symbols = [name for name in task.right if name.strip() and not normalized(name) and name.strip() in searched]
-    if leaked := [*named_in(searched, task.right), *symbols]:
+    if leaked := [*named_in(searched, task.right, language=task.language), *symbols]:
         yield f"contains a right answer: {leaked[0]}"
 
 
 def _objections_to_relation(template: str, task: QuestionTask) -> Iterator[str]:
     relation = task.relation
     templates = _templates(relation)
-    sentences = [*templates, *_sentences_of([relation.label, *relation.aliases])]
+    sentences = [*templates, *_sentences_of([relation.label, *relation.aliases], task.language)]
     skeletons = [_skeleton(sentence, task) for sentence in sentences]
     if not _matches_any(skeletons, _skeleton(template, task)):
         yield "does not use the words of a name or template of its relation"
@@ -221,11 +232,15 @@ def _objections_to_relation(template: str, task: QuestionTask) -> Iterator[str]:
 def _objections_to_wording(template: str, rest: str, task: QuestionTask) -> Iterator[str]:
     relation = task.relation
     templates = _templates(relation)
-    known = _stems(" ".join([_NEUTRAL, relation.description, relation.label, *relation.aliases, *templates]))
-    if added := _stems(rest) - known:
+    language = task.language
+    described = " ".join([_NEUTRAL, relation.description, relation.label, *relation.aliases, *templates])
+    known = _stems(described, language)
+    if added := _stems(rest, language) - known:
         yield f"adds words that do not describe the relation: {', '.join(sorted(added))}"
-    if NEGATION.search(rest):
+    if denies(rest, language):
         yield "contains a negation"
+    if not language.is_english:
+        return
     if _CHOICE.search(rest) and not any(map(_CHOICE.search, templates)):
         yield "contains alternatives"
     tenses = set(map(tense_of, (*relation.yes_no_questions, *relation.wh_questions)))
@@ -239,9 +254,13 @@ def _templates(relation: Relation) -> list[str]:
     return list(chain.from_iterable(getattr(relation, f"{kind}s") for kind in KINDS))
 
 
-def _sentences_of(names: Iterable[str]) -> Iterator[str]:
+def _sentences_of(names: Iterable[str], language: Language) -> Iterator[str]:
     """Yield the sentences made of a relation's names: *The capital of [X] is [Y]*, *[Y] is the capital of [X]*."""
     for name in names:
+        if made := templates_of_label(name, language) if name else None:
+            yield from made
+        if not language.is_english:
+            continue
         sentence = cloze_of_label(name)
         if sentence is not None:
             yield sentence
@@ -257,7 +276,9 @@ def _skeleton(template: str, task: QuestionTask) -> list[str]:
         if part in (SUBJECT, OBJECT):
             skeleton += [part] if part in ends else []
         else:
-            skeleton += [word[:_STEM] for word in normalized(part).split() if word in content_words(part)]
+            skeleton += [
+                word[:_STEM] for word in normalized(part).split() if word in content_words(part, task.language)
+            ]
     return skeleton
 
 
@@ -275,8 +296,8 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower().replace("the [", "["))
 
 
-def _stems(text: str) -> set[str]:
-    return {word[:_STEM] for word in content_words(text)}
+def _stems(text: str, language: Language = ENGLISH) -> set[str]:
+    return {word[:_STEM] for word in content_words(text, language)}
 
 
 def _asks_alike(question: str, known: set[str], templates: Sequence[str]) -> bool:

@@ -2,7 +2,8 @@
 
 A name gets ``the`` if it needs the article (:mod:`.articles`) and the template has no determiner before it. ``a``,
 ``an`` or ``a/an`` before a name agrees with it. Before the blank of a cloze it is part of the continuation, because it
-differs between names. The possessive is ``'s``, or ``'`` after a plural in -s. A sentence begins with a capital.
+differs between names. The possessive is ``'s``, or ``'`` after a plural in -s. A sentence begins with a capital. These
+are rules of English. Names in other languages are placed by :mod:`.name_forms`, and joined by the language's joiner.
 
 Sentences of data sets are filled verbatim: no article is added, and no word is inflected. The rule is that of
 lm-pub-quiz, so that both ask the same sentences: every ``[X]`` and ``[Y]`` is replaced by a label, and the first
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kgprobe.verbalize.articles import indefinite, mention, without_article
+from kgprobe.verbalize.language import ENGLISH, Language
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 
 _PLACEHOLDER = re.compile(r"(\[[XY]\])")
@@ -35,47 +37,80 @@ class Cloze:
     template: str
     subject: str
     articles: bool = True
+    language: Language = ENGLISH
 
     @property
     def prompt(self) -> str:
         """Text before the blank, without trailing white space."""
         before = self.template.removesuffix(OBJECT)
-        before = _INDEFINITE.sub("", before) if self.articles else _EITHER.sub("a ", before)
-        return _fill(before, {SUBJECT: self.subject}).rstrip()
-
-    @property
-    def blank(self) -> str:
-        """A template after whose text names have the form that fills the blank."""
-        return self.template if self.articles else f"its {OBJECT}"
+        if self.language.is_english:
+            before = _INDEFINITE.sub("", before) if self.articles else _EITHER.sub("a ", before)
+        elif self.articles:
+            before = _without_seam(before, self.language)
+        return _fill(before, {SUBJECT: self.subject}, self.language).rstrip()
 
     def continuations(self, names: Sequence[str]) -> list[str]:
         """Return names of an entity in the form that fills the blank, see :func:`object_continuations`."""
-        return object_continuations(self.blank, names)
+        if self.articles:
+            return object_continuations(self.template, names, self.language)
+        return list(dict.fromkeys(filter(None, map(str.strip, names))))
 
 
-def object_continuations(template: str, names: Sequence[str]) -> list[str]:
+def object_continuations(template: str, names: Sequence[str], language: Language = ENGLISH) -> list[str]:
     """Return the distinct continuations of a cloze sentence by the names of an entity, in the order of the names.
 
-    They have no surrounding white space, and are joined to the prompt by one space; at most one per name.
+    They have no surrounding white space, and are joined to the prompt by the language's joiner; at most one per name.
     """
     before = template.removesuffix(OBJECT)
-    placed = [_placed(before, name) for name in names if name.strip()]
-    if _INDEFINITE.search(before):
-        placed = [f"{indefinite(name)} {name}" for name in placed]
+    stripped = list(filter(None, map(str.strip, names)))
+    if language.is_english:
+        placed = [_placed(before, name) for name in stripped]
+        if _INDEFINITE.search(before):
+            placed = [f"{indefinite(name)} {name}" for name in placed]
+    else:
+        kept = len(_without_seam(before, language))
+        placed = ["".join(language.place(before, name))[kept:] for name in stripped]
     return list(dict.fromkeys(placed))
 
 
-def fill(template: str, subject: str, object_: str) -> str:
+def _without_seam(before: str, language: Language) -> str:
+    """Return the text before a blank without the last words, if these depend on the name in the blank."""
+    return before if language.seam is None else language.seam.sub("", before)
+
+
+def fill(template: str, subject: str, object_: str, language: Language = ENGLISH) -> str:
     """Return a statement or a yes/no question with both names."""
-    return _fill(template, {SUBJECT: subject, OBJECT: object_})
+    return _fill(template, {SUBJECT: subject, OBJECT: object_}, language)
 
 
-def wh_question(template: str, subject: str) -> str:
+def wh_question(template: str, subject: str, language: Language = ENGLISH) -> str:
     """Return a question whose answer is the object."""
-    return _fill(template, {SUBJECT: subject})
+    return _fill(template, {SUBJECT: subject}, language)
 
 
-def _fill(template: str, names: Mapping[str, str]) -> str:
+def _fill(template: str, names: Mapping[str, str], language: Language) -> str:
+    text = _filled(template, names) if language.is_english else _filled_in(template, names, language)
+    if not language.joiner:
+        return text
+    # Keep a name with inner capitals: iPhone, eBay. But al-Andalus and d'Artagnan get a capital.
+    first = re.split("[ '’-]", text, maxsplit=1)[0]
+    return text[:1].upper() + text[1:] if first.islower() else text
+
+
+def _filled_in(template: str, names: Mapping[str, str], language: Language) -> str:
+    """Return a template in another language than English with its names."""
+    text = ""
+    for part in _PLACEHOLDER.split(template):
+        if part in names:
+            text = "".join(language.place(text, names[part].strip()))
+        elif part.startswith(".") and text.endswith("."):
+            text += part[1:]
+        else:
+            text += part
+    return text
+
+
+def _filled(template: str, names: Mapping[str, str]) -> str:
     # Split the template first, so that a name that looks like a placeholder is left alone.
     text = ""
     plural = False
@@ -94,9 +129,7 @@ def _fill(template: str, names: Mapping[str, str]) -> str:
             text += part[1:]
         else:
             text += part
-    # Keep a name with inner capitals: iPhone, eBay. But al-Andalus and d'Artagnan get a capital.
-    first = re.split("[ '’-]", text, maxsplit=1)[0]
-    return text[:1].upper() + text[1:] if first.islower() else text
+    return text
 
 
 def _agreeing(before: str, name: str) -> str:

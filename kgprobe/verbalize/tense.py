@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 
 from kgprobe.base.dates import UNKNOWN, last_day
 from kgprobe.verbalize.articles import word_set
+from kgprobe.verbalize.language import ENGLISH, Language
 
 Tense = Literal["present", "past", "future"]
 
@@ -213,13 +214,17 @@ def tense_of(template: str) -> Tense | None:
     return "past" if all(verb.past is None for verb in verbs) else "present"
 
 
-def speaks_of_today(template: str) -> bool:
+def speaks_of_today(template: str, language: Language = ENGLISH) -> bool:
     """Return True if a template describes the present, so that a former object makes it false.
+
+    In other languages than English, it does unless it contains a word in the past tense; False if these are unknown.
 
     >>> [speaks_of_today(each) for each in ("[X] is led by [Y]", "[X] was led by [Y]", "[X] has won [Y]")]
     [True, False, False]
     """
-    return tense_of(template) == "present" and _PERFECT.search(template) is None
+    if language.is_english:
+        return tense_of(template) == "present" and _PERFECT.search(template) is None
+    return language.words is not None and not language.has(language.words.past, template)
 
 
 def in_the_past(template: str) -> str | None:
@@ -238,14 +243,19 @@ def in_the_past(template: str) -> str | None:
     return text + template[place:]
 
 
-def templates_of(templates: Sequence[str], past_templates: Sequence[str], ended: bool) -> list[str]:
+def templates_of(
+    templates: Sequence[str], past_templates: Sequence[str], ended: bool, language: Language = ENGLISH
+) -> list[str]:
     """Return the templates of one kind that suit a fact.
 
     For a current fact, they are ``templates``; for an ended fact, ``past_templates`` and the ``templates`` in the past
-    tense; without ``past_templates``, all ``templates`` that can be put in the past.
+    tense; without ``past_templates``, all ``templates`` that can be put in the past. That is known for English alone:
+    in other languages, an ended fact has the ``past_templates``.
     """
     if not ended:
         return list(templates)
+    if not language.is_english:
+        return list(past_templates)
     if past_templates:
         in_past = [template for template in templates if tense_of(template) == "past"]
         return list(dict.fromkeys([*past_templates, *in_past]))

@@ -9,6 +9,12 @@ country's neighbours on land, of its official languages, and of its memberships 
 has members of, is meant to be complete where there is one; heads of state and of government are a choice.
 
 ``relations.jsonl`` holds the sentences and questions in which the facts are asked.
+
+Both have names and templates in English, German, French, Spanish, and Chinese (simplified). The German, French, Spanish
+and Chinese names of cities are those of Natural Earth (populated places, public domain), those of countries, languages
+and currencies those of the Unicode Common Locale Data Repository (Unicode licence); they were corrected where two
+entities had one name, or a name was out of date or in traditional Chinese. The other names, and the templates, were
+written from general knowledge. No template has an article before a name, because names have no gender.
 """
 
 from dataclasses import dataclass, replace

@@ -22,6 +22,7 @@ EMPTY_TEXT = NotLoaded("empty text")
 LONG_TEXT = NotLoaded(f"text of more than {TEXT_LIMIT} characters")
 OTHER_LANGUAGE = NotLoaded("text in another language")
 COORDINATES = NotLoaded("coordinates")
+INFINITE = NotLoaded("number that is infinite or missing")
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _OWN = (_XSD, "http://www.w3.org/1999/02/22-rdf-syntax-ns#")
@@ -69,7 +70,8 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
         ValueError: the text does not have the form of its type.
     """
     if language is not None:
-        return _text(text) if language in languages else OTHER_LANGUAGE
+        is_read = language in languages or language.partition("-")[0] in languages
+        return _text(text) if is_read else OTHER_LANGUAGE
     if not datatype.startswith(_OWN):
         kind = _SCHEMA_KINDS.get(_SCHEMA.sub("", datatype), "")
         if not kind:
@@ -85,6 +87,8 @@ def read_value(text: str, language: str | None, datatype: str, languages: tuple[
             raise ValueError(f"{text[:80]!r} is not a whole number, although its type is")
         return Value(str(int(text)), "integer")
     if kind in _BROKEN:
+        if text.strip().lstrip("+-") in ("INF", "NaN"):
+            return INFINITE
         if not NUMBER.fullmatch(text.strip()):
             raise ValueError(f"{text[:80]!r} is not a number, although its type is")
         return Value(normal_number(text), "decimal")
@@ -152,6 +156,9 @@ def _month_day(text: str) -> Value:
     match = _MONTH_DAY.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:80]!r} is not a day of a year, although its type is")
-    # 2000 is a leap year, with all days.
-    first_day(f"2000-{match[1]}-{match[2]}")
+    try:
+        # 2000 is a leap year, with all days.
+        first_day(f"2000-{match[1]}-{match[2]}")
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a day of a year: its month or day does not exist") from error
     return Value(f"--{match[1]}-{match[2]}", _DAY_OF_YEAR)

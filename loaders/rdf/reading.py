@@ -140,7 +140,11 @@ class StatementReader:
         owner = self._vocabulary.owner(subject)
         if owner is not None:
             self._read_node(meaning, owner, subject, term, place, is_selected)
-        elif is_selected:
+            return
+        if meaning.time and type(term) is Literal:
+            # The subject may be the name of a quotation.
+            self._write_time(subject, meaning.time, self._object(term, literals=True), place)
+        if is_selected:
             self._write_fact(subject, relation, place, "", self._object(term, literals=options.literals))
 
     def _read_node(self, meaning: Meaning, owner: str, node: str, term: object, place: int, is_selected: bool) -> None:
@@ -159,8 +163,8 @@ class StatementReader:
         """Read a statement of a blank node: what it quotes, a time of it, or a fact that may be collapsed."""
         if self._vocabulary.nameless is None:
             raise ValueError(_NAMELESS)
-        if meaning.role is Role.REIFIES and type(term) is Triple:
-            self._read_quoted(node, term, place)
+        if type(term) is Triple:
+            self._read_quoted(meaning, node, term, place)
         elif meaning.time and type(term) is Literal:
             self._write_time(node, meaning.time, self._object(term, literals=True), place)
         elif meaning.role is Role.FACT and self._options.collapse:
@@ -168,8 +172,8 @@ class StatementReader:
         else:
             self._count(LIST if meaning.not_loaded is LIST else BLANK_NODE)
 
-    def _read_quoted(self, node: str, quoted: Triple, place: int) -> None:
-        relation = self._vocabulary.meaning(quoted.predicate.value).relation
+    def _read_quoted(self, meaning: Meaning, node: str, quoted: Triple, place: int) -> None:
+        relation = self._vocabulary.meaning(quoted.predicate.value).relation if meaning.role is Role.REIFIES else ""
         is_named = type(quoted.subject) is NamedNode and type(quoted.object) in (NamedNode, Literal)
         subject = self._entity(quoted.subject.value) if type(quoted.subject) is NamedNode else None
         object_ = self._object(quoted.object, literals=True) if is_named else BLANK_NODE
@@ -225,6 +229,8 @@ class StatementReader:
         if type(term) is Literal:
             value = self._value(term.value, term.language, term.datatype.value)
             return value if literals or isinstance(value, NotLoaded) else kind_of(value.value)
+        if type(term) is Triple:
+            return QUOTED
         if type(term) is BlankNode and self._vocabulary.nameless is not None:
             return f"_:{self._number}:{term.value}"
         raise ValueError(_NAMELESS)
@@ -234,7 +240,10 @@ class StatementReader:
             if type(term) is Literal:
                 self._note_text(meaning, subject_iri, term, place)
             return
-        if type(term) is not NamedNode:
+        subject = self._entity(subject_iri) if type(term) is Triple else None
+        if type(term) is Triple and subject is not None:
+            self._read_quoted(meaning, subject, term, place)
+        elif type(term) is not NamedNode:
             self._read_nameless(term)
         elif meaning.role is Role.TYPE:
             typed = self._vocabulary.typed(subject_iri, term.value)
@@ -265,7 +274,7 @@ class StatementReader:
             self.store.rows["redirects"].extend((subject, "" if role is Role.DISAMBIGUATION else target, place))
 
     def _note_text(self, meaning: Meaning, subject_iri: str, term: Literal, place: int) -> None:
-        language = len(self._ranks) if term.language is None else self._ranks.get(term.language)
+        language = self._language_rank(term.language)
         text = tidy(term.value)
         if language is None or not text:
             return
@@ -273,6 +282,15 @@ class StatementReader:
         if id_ is not None:
             rank = language * _MOST_LABELS + meaning.rank
             self.store.rows["notes"].extend((id_, TEXTS[meaning.role], rank, place, text))
+
+    def _language_rank(self, language: str | None) -> int | None:
+        """Return the rank of a language: en-US comes after en, no language last; None for one that is not read."""
+        if language is None:
+            return 2 * len(self._ranks)
+        exact, general = self._ranks.get(language), self._ranks.get(language.partition("-")[0])
+        if exact is not None:
+            return 2 * exact
+        return None if general is None else 2 * general + 1
 
 
 def _checked(identifier: str | None) -> str | None:

@@ -2,8 +2,8 @@
 
 The content decides the format, not the name. Files of lines (N-Triples, N-Quads, DBpedia's dumps) are parsed in chunks
 of some hundred lines; a chunk with an error is parsed line by line, so that a bad line does not affect others. Files
-with prefixes are Turtle or TriG, in which a bad statement may invalidate the rest of its line. RDF/XML and JSON-LD end
-at their first error of syntax. The context of schema.org is known; other remote contexts are not fetched.
+with prefixes are read as TriG, which contains Turtle; a bad statement may invalidate the rest of its line. RDF/XML and
+JSON-LD end at their first error of syntax. The context of schema.org is known; other remote contexts are not fetched.
 
 N-Quads: https://www.w3.org/TR/n-quads/. TriG: https://www.w3.org/TR/trig/. Quoted statements are those of RDF 1.2,
 https://www.w3.org/TR/rdf12-turtle/, also in lines, as YAGO writes them.
@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO, cast
 from urllib.parse import quote
+from xml.parsers import expat
 
 from pyoxigraph import Quad, RdfFormat, parse
 
@@ -30,11 +31,16 @@ _DIRECTIVE = re.compile(rb"\s*(?:@prefix|@base|@version|prefix|base|version)\s",
 _XML = re.compile(rb"\s*<(?:\?xml|!--|!DOCTYPE|rdf:RDF)")
 _JSON = re.compile(rb"\s*[\[{]")
 _TURTLE_NAMES = (".ttl", ".turtle", ".n3")
-_CONTEXT = re.compile(rb'"@context"\s*:\s*"https?://schema\.org/?[^"]*"')
+# In one line with the key, or alone in a line of a list.
+_CONTEXT = re.compile(
+    rb'((?:"@context"\s*:\s*\[?|^)\s*)"https?://(?:www\.)?schema\.org/?(?:docs/jsonldcontext\.json(?:ld)?)?"(?=\s*[],}]|\s*$)'
+)
 _DATES = ("startDate", "endDate", "birthDate", "deathDate", "datePublished", "foundingDate", "dissolutionDate")
-_SCHEMA = b'"@context": {"@vocab": "http://schema.org/", %s}' % b", ".join(
+_SCHEMA = b'{"@vocab": "http://schema.org/", %s}' % b", ".join(
     b'"%s": {"@type": "Date"}' % name.encode() for name in _DATES
 )
+_ENTITY = re.compile("&([^#;&]+);")
+_ENTITY_LIMIT = 10_000
 _MESSAGE = re.compile(r"Parser error (.*?): (.*?)(?: \(line \d+\))?", re.DOTALL)
 _COLUMN = re.compile(r"columns? (\d+)")
 
@@ -58,13 +64,27 @@ def _format(file: InputFile) -> RdfFormat:
     suffixes = {suffix.lower() for suffix in file.path.suffixes}
     if _XML.match(first):
         return RdfFormat.RDF_XML
-    if ".trig" in suffixes:
+    if ".trig" in suffixes or any(map(_DIRECTIVE.match, lines)):
         return RdfFormat.TRIG
     is_turtle = not suffixes.isdisjoint(_TURTLE_NAMES)
-    # Without prefixes, Turtle is read by lines if its first statement is one.
-    if any(map(_DIRECTIVE.match, lines)) or (is_turtle and not first.rstrip().endswith(b".")):
-        return RdfFormat.TURTLE
-    return RdfFormat.JSON_LD if _JSON.match(first) else RdfFormat.N_QUADS
+    if _JSON.match(first) and not (is_turtle and first.lstrip().startswith(b"[")):
+        return RdfFormat.JSON_LD
+    # Without prefixes, Turtle is read by lines if its statements are lines.
+    if is_turtle and (not first.rstrip().endswith(b".") or any(map(_is_turtle_alone, lines))):
+        return RdfFormat.TRIG
+    return RdfFormat.N_QUADS
+
+
+def _is_turtle_alone(line: bytes) -> bool:
+    """Return True for a statement of Turtle that is none of N-Quads, such as one with several objects."""
+    return not _is_valid(line, RdfFormat.N_QUADS) and _is_valid(line, RdfFormat.TURTLE)
+
+
+def _is_valid(line: bytes, format_: RdfFormat) -> bool:
+    try:
+        return bool(list(parse(line, format=format_)))
+    except SyntaxError:
+        return False
 
 
 def _n_quads(file: InputFile) -> Iterator[Iterable[tuple[int, Quad | Rejected]]]:
@@ -134,12 +154,15 @@ class _Lines:
                 self.rejected.append((number, Rejected(f"not UTF-8: {error.reason} at byte {error.start + 1}")))
                 continue
             self.last = line.strip() or self.last
-            return (_CONTEXT.sub(_SCHEMA, line) if self._is_json else line) + b"\n"
+            return (_CONTEXT.sub(rb"\1" + _SCHEMA, line) if self._is_json else line) + b"\n"
         return b""
 
 
 def _document(file: InputFile, format_: RdfFormat) -> Iterator[tuple[int, Quad | Rejected]]:
     lines = _Lines(file, format_)
+    if format_ is RdfFormat.RDF_XML and (reason := _unsafe(file)):
+        yield 1, Rejected(reason)
+        return
     # Relative IRIs are usual in RDF/XML and JSON-LD.
     base = f"file:///{quote(file.path.name)}" if format_ in (RdfFormat.RDF_XML, RdfFormat.JSON_LD) else None
     quads = iter(parse(cast("BinaryIO", lines), format=format_, base_iri=base))
@@ -164,6 +187,29 @@ def _document(file: InputFile, format_: RdfFormat) -> Iterator[tuple[int, Quad |
             if format_ is RdfFormat.RDF_XML and not lines.broken_off and b"RDF" not in lines.last[-20:]:
                 yield lines.number, Rejected("the file ends before its last tag", broken_off=True)
             return
+
+
+def _unsafe(file: InputFile) -> str:
+    """Return why the entities that RDF/XML declares before its first element cannot be expanded; empty if they can."""
+    sizes: dict[str, int] = {}
+
+    def declare(name: str, _: bool, value: str | None, *__: str | None) -> None:
+        sizes[name] = len(value or "") + sum(sizes.get(other, 0) for other in _ENTITY.findall(value or ""))
+
+    parser = expat.ParserCreate("UTF-8")
+    parser.EntityDeclHandler = declare
+    parser.StartElementHandler = lambda *_: sizes.update({"": 0})
+    try:
+        for piece in InputFile(file.path, file.size).pieces():
+            if isinstance(piece, Rejected) or "" in sizes:
+                break
+            parser.Parse(piece)
+    except expat.ExpatError:
+        # Of the part that was read, all is known; the parser of RDF reports the error.
+        pass
+    if max(sizes.values(), default=0) <= _ENTITY_LIMIT:
+        return ""
+    return f"an entity of its DOCTYPE stands for more than {_ENTITY_LIMIT:,} characters; write them out"
 
 
 def _reason(error: SyntaxError) -> str:

@@ -156,7 +156,8 @@ class Vocabulary:
         if label:
             return label
         name = unquote(last_part(id_)).replace("_", " ").strip()
-        return name if _NAME.fullmatch(name) else ""
+        # Percent signs of another encoding become replacement characters.
+        return name if _NAME.fullmatch(name) and "\ufffd" not in name else ""
 
 
 def compact(iri: str) -> str:

@@ -1,6 +1,7 @@
 """Calibration of stored results, recomputed from their lines."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,9 +57,12 @@ def test_what_has_no_confidence_is_refused(example_graph: Graph, tiny: "Model") 
     made = kgprobe.measure(example_graph, tiny, "generation", limit=4, as_of=AS_OF)
     with pytest.raises(KgprobeError, match="the probe generation compares no names"):
         kgprobe.calibration([made])
-    several = kgprobe.measure(example_graph, tiny, limit=4, distractors=3, as_of=AS_OF)
-    with pytest.raises(KgprobeError, match="--sentences 1"):
-        kgprobe.calibration([several])
+    two = kgprobe.measure(example_graph, tiny, limit=4, distractors=3, sentences=2, as_of=AS_OF)
+    with pytest.raises(KgprobeError, match=r"fewer than 3 answers: \d.*--sentences 1"):
+        kgprobe.calibration([two])
+    greedy = kgprobe.measure(example_graph, tiny, "true-false", limit=4, temperature=0.0, answer_tokens=2, as_of=AS_OF)
+    with pytest.raises(KgprobeError, match="at temperature 0, all answers agree: 8"):
+        kgprobe.calibration([greedy])
     one = kgprobe.measure(example_graph, tiny, limit=4, distractors=3, sentences=1, as_of=AS_OF)
     with pytest.raises(ArgumentError, match="`graph` is needed"):
         kgprobe.calibration([one], by="relation")
@@ -72,3 +76,45 @@ def test_what_has_no_confidence_is_refused(example_graph: Graph, tiny: "Model") 
         plausibilities = np.exp(sentence["log_plausibilities"])
         confidence.append(plausibilities.max() / plausibilities.sum())
     assert sum(each.answers * each.confidence for each in found.ranges) == pytest.approx(sum(confidence))
+
+
+def test_probability_of_a_statement_is_that_among_two(example_graph: Graph, tiny: "Model") -> None:
+    made = kgprobe.measure(example_graph, tiny, "statements", limit=30, negatives=2, as_of=AS_OF)
+    right, confidence, unknown = [], [], 0
+    for line in lines_of(made.folder):
+        if not (evidence := line["evidence"]):
+            continue
+        for truth, statement in ((0, evidence["fact"]), *((1, negative) for negative in evidence["negatives"])):
+            logs = statement["log_probabilities"]
+            unknown += max(logs) == logs[2]
+            if max(logs) > logs[2]:
+                confidence.append(np.exp(max(logs)) / (np.exp(logs[0]) + np.exp(logs[1])))
+                right.append(int(np.argmax(logs)) == truth)
+    (row,) = (found := kgprobe.calibration([made])).figures
+    assert (row.source, row.answers) == ("probability", len(right))
+    assert row.brier == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
+    assert unknown == 0 or f"judged unknown: {unknown}" in found.notes[0]
+
+
+def test_agreement_of_sentences_is_that_on_a_name(example_graph: Graph, tiny: "Model") -> None:
+    made = kgprobe.measure(example_graph, tiny, limit=150, distractors=3, sentences=4, as_of=AS_OF, name="several")
+    right, confidence = [], []
+    for line in lines_of(made.folder):
+        if not (evidence := line["evidence"]) or len(evidence["sentences"]) < 3:
+            continue
+        names = []
+        for sentence in evidence["sentences"]:
+            plausibilities = sentence["log_plausibilities"]
+            best = int(np.argmax(plausibilities))
+            names.append(None if best == 0 else sentence["rivals"][best - 1])
+        preferred, count = Counter(names).most_common(1)[0]
+        confidence.append(count / len(names))
+        right.append(preferred is None)
+    assert len(right) >= 20
+    found = kgprobe.calibration([made], by="relation", graph=example_graph)
+    row, *groups = found.figures
+    assert (row.source, row.answers, row.accuracy) == ("agreement", len(right), np.mean(right))
+    assert row.brier == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
+    assert sum(group.answers for group in groups) == len(right)
+    (note,) = kgprobe.calibration([made], by="popularity", graph=example_graph).notes
+    assert note == "No answered fact has a popularity in the graph: there are no rows by it."

@@ -20,8 +20,8 @@ from kgprobe.beliefs.painting import PAINTS
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import get_query, query_names
+from kgprobe.graph.servers.folder import folder_of
 from kgprobe.graph.servers.leases import stop
-from kgprobe.graph.servers.opening import folder_of
 from kgprobe.results.rendering.browser_files import STYLE, browser_files, browser_queries
 from tests.api.test_painting import begin, believe
 from tests.chromium import WAIT, chromium

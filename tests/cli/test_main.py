@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -61,6 +62,22 @@ def test_help_of_each_command_loads_nothing_heavy() -> None:
     loaded = [line for line in done.stdout.splitlines() if line.startswith("after ")]
     assert loaded == [f"after {command!r} []" for command in COMMANDS]
     assert done.stdout.count("Usage: ") == len(COMMANDS)
+
+
+def test_list_of_results_loads_neither_driver_nor_statistics(tmp_path: Path) -> None:
+    folder = tmp_path / "probes" / "capitals"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"probe": "choices", "described": {"model": "hf:tiny"}, "graph": "{}"}')
+    program = (
+        "import sys\n"
+        "from kgprobe.cli.main import kgprobe\n"
+        "kgprobe(['results'], standalone_mode=False)\n"
+        "print([name for name in ('neo4j', 'pandas', 'scipy', 'pyarrow', 'torch') if name in sys.modules])\n"
+    )
+    environment = clean_environment() | {"KGPROBE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert "capitals  measurement" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["graph", "query", "--help"]])

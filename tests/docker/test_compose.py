@@ -18,8 +18,9 @@ import pytest
 
 from kgprobe.graph.servers.engine import Launch
 from kgprobe.graph.servers.engines import ENGINES
+from kgprobe.graph.servers.folder import folder_of
 from kgprobe.graph.servers.leases import stop
-from kgprobe.graph.servers.opening import folder_of, open_graph
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.server import status_of
 from tests.chromium import WAIT, chromium
 from tests.cli.inprocess import run as typed

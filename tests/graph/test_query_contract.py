@@ -15,7 +15,7 @@ import pytest
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.queries import query_names
-from kgprobe.graph.servers.opening import folder_of
+from kgprobe.graph.servers.folder import folder_of
 from tests.graph.query_contract import (
     World,
     changes_between,

@@ -15,10 +15,10 @@ from kgprobe.answers.settings import CONFIG as CONFIG_FILE
 from kgprobe.answers.settings import WRITTEN, read_config, write_config
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.labels import read_labels_of
+from kgprobe.labelling.settings import STATISTICS
 from kgprobe.labelling.statistics import LabelStatistics
 from kgprobe.labelling.table import (
     FACTS,
-    STATISTICS,
     LabelledFact,
     check_classes,
     read_label_table,

@@ -1,9 +1,11 @@
 """The example graph: enough of it, consistent, in good English, and not contradicted by what others collected."""
 
 import itertools
+import json
 import re
 from collections import Counter, defaultdict
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from kgprobe.loaders.example import FOLDER
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.articles import without_article
 from kgprobe.verbalize.sentences import Cloze, fill, object_continuations, wh_question
-from kgprobe.verbalize.templates.kinds import check_template
+from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, check_template
 
 HUMAN, CITY, CURRENCY, LANGUAGE, CONTINENT = "Q5", "Q515", "Q8142", "Q34770", "Q5107"
 COUNTRY, ORGANIZATION, MOUNTAIN, PARTY = "Q6256", "Q484652", "Q8502", "Q7278"
@@ -34,6 +36,57 @@ COMMON_TYPE = {
     "P159": CITY,
     "P463": ORGANIZATION,
     "P610": MOUNTAIN,
+}
+
+
+# Languages of the labels beside English.
+LANGUAGES = ("de", "fr", "es", "zh")
+# German has the same name for these rivers and countries.
+SAME_NAME = {"Niger", "Senegal"}
+LABELS = {
+    "Q183": ("Deutschland", "Allemagne", "Alemania", "德国"),
+    "Q39": ("Schweiz", "Suisse", "Suiza", "瑞士"),
+    "Q36704": ("Jugoslawien", "Yougoslavie", "Yugoslavia", "南斯拉夫"),
+    "Q1726": ("München", "Munich", "Múnich", "慕尼黑"),
+    "Q85": ("Kairo", "Le Caire", "El Cairo", "开罗"),
+    "Q36600": ("Den Haag", "La Haye", "La Haya", "海牙"),
+    "Q9067": ("Ungarisch", "hongrois", "húngaro", "匈牙利语"),
+    "Q25344": ("Schweizer Franken", "franc suisse", "franco suizo", "瑞士法郎"),
+    "Q7747": ("Wladimir Putin", "Vladimir Poutine", "Vladímir Putin", "弗拉基米尔·普京"),
+    "Q989": ("Johannes Paul II.", "Jean-Paul II", "Juan Pablo II", "约翰·保罗二世"),
+    "Q584": ("Rhein", "Rhin", "Rin", "莱茵河"),
+    "Q166": ("Schwarzes Meer", "mer Noire", "mar Negro", "黑海"),
+    "Q1065": ("Vereinte Nationen", "Nations unies", "Naciones Unidas", "联合国"),
+    "Q617511": ("Schneekoppe", "Sněžka", "Sněžka", "斯涅日卡山"),
+    "Q34770": ("Sprache", "langue", "idioma", "语言"),
+}
+# English words, and the labels in other languages that have one.
+ENGLISH = re.compile(
+    r"\b(of|the|and|Mount|River|Lake|Sea|Ocean|Gulf|City|Party|Islands|North|South|East|Republic|Kingdom|United|World"
+    r"|Organization|pound|crown|krone|ruble)\b"
+)
+ENGLISH_NAMES = {
+    "de": {
+        *("New York City", "Quezon City", "Port of Spain", "Commonwealth of Nations", "Bharatiya Janata Party"),
+        *("Mount Everest", "Mount Cook", "Mount Logan", "Mount Wilhelm", "Mount Apo", "United States Whig Party"),
+        *("Columbia River", "Hudson River", "Missouri River", "Yukon River", "Liberal Party", "Conservative Party"),
+        *("Labour Party", "Australian Labor Party", "Liberal Party of Australia"),
+    },
+    "fr": {"Quezon City", "Koweït City", "Bharatiya Janata Party"},
+    "es": {"Bharatiya Janata Party"},
+}
+# Words in front of a name that would have to agree with it: the names have no article. Exceptions by relation.
+AGREEING = {
+    # Relative pronouns are no articles: das Land, in dem [X] liegt.
+    "de": r"(?<!, )(?<!, in )\b(?:der|die|das|dem|den|des|ein\w*|[ivz][mnu]r?s?|vo[nm]|nach) (?=\[)",
+    "fr": r"(?:\b(?:le|la|les|un|une|de|du|des|à|au|aux|en|dans|par) |\b[dl]')(?=\[)",
+    "es": r"\b(?:el|la|los|las|un|una|del|al) (?=\[)",
+}
+AGREEING_ALLOWED = {
+    ("de", "von"): {"P6", "P19"},
+    ("de", "in"): {"P19", "P30", "P159", "P206"},
+    ("fr", "par"): {"P6", "P35"},
+    ("fr", "en"): {"P30", "P37"},
 }
 
 
@@ -65,7 +118,7 @@ def test_there_is_enough_of_it() -> None:
     assert sum(fact.end is not None for fact in facts) >= 60
     assert min(Counter(fact.relation for fact in facts).values()) >= 30
     assert {fact.relation for fact in facts} == set(relations)
-    assert sum(file.stat().st_size for file in FOLDER.glob("*.json*")) < 1.5e6
+    assert sum(file.stat().st_size for file in FOLDER.glob("*.json*")) < 1.8e6
 
 
 def test_every_entity_is_used_and_has_a_name() -> None:
@@ -152,6 +205,51 @@ def test_templates() -> None:
         ):
             for template in templates:
                 assert check_template(kind, template) == [], template
+
+
+def dumped(file: str) -> dict[str, dict[str, Any]]:
+    text = (FOLDER / file).read_text(encoding="utf-8")
+    objects = json.loads(text) if file.endswith(".json") else map(json.loads, text.splitlines())
+    return {each["id"]: each for each in objects}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_labels_each_language_complete_and_unique(language: str) -> None:
+    entities = dumped("entities.json")
+    names = Counter(each["labels"][language]["value"] for each in entities.values())
+    assert {name for name, count in names.items() if count > 1} == (SAME_NAME if language == "de" else set())
+    for identifier, labels in LABELS.items():
+        assert entities[identifier]["labels"][language]["value"] == labels[LANGUAGES.index(language)]
+    for each in entities.values():
+        assert each["labels"][language]["language"] == language
+        aliases = [alias["value"] for alias in each["aliases"].get(language, [])]
+        assert len({*aliases, each["labels"][language]["value"]}) == len(aliases) + 1
+        assert names.keys().isdisjoint(aliases), aliases
+
+
+def test_labels_no_english_left() -> None:
+    for language, allowed in ENGLISH_NAMES.items():
+        labels = {each["labels"][language]["value"] for each in dumped("entities.json").values()}
+        assert {label for label in labels if ENGLISH.search(label)} == allowed
+    chinese = re.compile(r"[\u4e00-\u9fff]+(?:[·-][\u4e00-\u9fff]+)*")
+    for each in dumped("entities.json").values():
+        assert chinese.fullmatch(each["labels"]["zh"]["value"]), each["labels"]["zh"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_templates_each_language_same_kinds_as_english(language: str) -> None:
+    for identifier, relation in dumped("relations.jsonl").items():
+        other = relation[language]
+        assert other["label"]
+        kinds = [kind for kind in (*KINDS, *REVERSE_KINDS) if f"{kind}s" in relation]
+        assert set(other) == {"label", *(f"{kind}s" for kind in kinds)}, identifier
+        for kind in kinds:
+            templates = other[f"{kind}s"]
+            assert len(set(templates)) == len(relation[f"{kind}s"]), (identifier, kind)
+            for template in templates:
+                assert check_template(kind, template.replace("。", ".").replace("？", "?")) == [], template
+                for match in re.finditer(AGREEING.get(language, "$^"), template, re.IGNORECASE):
+                    assert identifier in AGREEING_ALLOWED.get((language, match[0].strip()), ()), template
 
 
 def test_what_can_end_has_sentences_in_the_past() -> None:

@@ -16,12 +16,13 @@ from kgprobe.beliefs.graph_rates import ENOUGH, GroupRate
 from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.results import graph_rates
 from kgprobe.results.graph_rates import GraphRates
 from kgprobe.running import learning
 from kgprobe.running.rounds import continue_run
-from kgprobe.running.runs import begin_run, get_run, run_folder
+from kgprobe.running.runs import begin_run, get_run
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.years import YearSource
 from tests.cases import slow_except

@@ -11,6 +11,7 @@ from kgprobe.answers.store import FILE, Outcomes
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.probes.questions.evidence import QuestionEvidence
 from kgprobe.results.about import About
@@ -18,7 +19,7 @@ from kgprobe.results.finding import Finding
 from kgprobe.results.finding_page import write_finding_page
 from kgprobe.results.graph_rates import estimate_run
 from kgprobe.running.rounds import continue_run
-from kgprobe.running.runs import begin_run, get_run, run_folder
+from kgprobe.running.runs import begin_run, get_run
 from kgprobe.sampling.keys import FactKey
 from tests.results.found import find_in_outcomes, find_in_run
 from tests.results.rendering.page_numbers import apart, comparison_numbers, gap_numbers, page_numbers

@@ -13,10 +13,11 @@ from kgprobe.base.records import Fact
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Verdict
 from kgprobe.results.graph_rates import GraphRates, estimate_run
 from kgprobe.running import learning
-from kgprobe.running.runs import get_run, run_folder
+from kgprobe.running.runs import get_run
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
 from tests.results.test_graph_rates import PEOPLE, RELATIONS, always, ask, load_facts

@@ -19,12 +19,12 @@ from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
 from kgprobe.beliefs.summary import summarize
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.graph.runs import list_runs
+from kgprobe.graph.runs import list_runs, run_folder
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.count_learner import read_beliefs
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
-from kgprobe.running.runs import begin_run, forget_run, get_run, run_folder
+from kgprobe.running.runs import begin_run, forget_run, get_run
 from kgprobe.sampling.facts import askable_facts
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in

@@ -26,13 +26,13 @@ from kgprobe.beliefs.summary import summarize, view_rows
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.queries import explore_names, find_query
-from kgprobe.graph.runs import latest_run
+from kgprobe.graph.runs import latest_run, run_folder
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running import hierarchical_learner, view
 from kgprobe.running.frame import open_frame
 from kgprobe.running.learning import open_learning
 from kgprobe.running.rounds import continue_run, show_run
-from kgprobe.running.runs import begin_run, forget_run, get_run, run_folder
+from kgprobe.running.runs import begin_run, forget_run, get_run
 from tests.beliefs.graphs import random_graph
 from tests.kills import Moment, ending_at
 from tests.running.held_beliefs import OF_RUN, assert_holds, on_facts

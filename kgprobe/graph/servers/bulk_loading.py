@@ -17,12 +17,11 @@ from kgprobe.graph.bulk.converting import convert
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.graph.loading import LoadReport, OnProblem, keeping, measuring, report_of
-from kgprobe.graph.servers.folder import Folder, Import
+from kgprobe.graph.servers.folder import Folder, Import, folder_of, running
 from kgprobe.graph.servers.leases import take_lease
 from kgprobe.graph.servers.neo4j_engine import ENGINE, admin_command
-from kgprobe.graph.servers.opening import folder_of
 from kgprobe.graph.servers.processes import key_of, run_program
-from kgprobe.graph.servers.server import ServerOptions, endpoint_on, ensure_server, mark, running, stop_server
+from kgprobe.graph.servers.server import ServerOptions, endpoint_on, ensure_server, mark, stop_server
 from kgprobe.sources.contract import Source
 
 # Number of stages of an import; patterns of the current stage and its percentage.

@@ -27,6 +27,7 @@ from filelock import FileLock, Timeout
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import CONFIG_FILE, disk_is_full, owner_only, replacing
 from kgprobe.base.progress import print_message, waiting
+from kgprobe.graph.endpoint import default_folder, is_address, refuse_credentials
 from kgprobe.graph.servers.engine import GraphEngine
 from kgprobe.graph.servers.processes import ProcessKey, find
 
@@ -330,3 +331,38 @@ def _sizes(data: Path) -> dict[str, int]:
 def _first(names: list[str]) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more
+
+
+def running(folder: Folder) -> Server | None:
+    """Return the folder's server if it is running and ready, else None."""
+    server = folder.read_server()
+    return server if server and server.ready and server.process and find(server.process) else None
+
+
+def is_running(graph: str | Path | None = None) -> bool:
+    """Return True if opening a graph starts no server: it is remote, or the server of its folder is running."""
+    place = folder_or_address(graph)
+    return (isinstance(place, str) and is_address(place)) or running(folder_of(place)) is not None
+
+
+def folder_of(graph: str | Path | None = None) -> Folder:
+    """Return the folder of a local graph."""
+    place = folder_or_address(graph)
+    if isinstance(place, str):
+        if is_address(place):
+            raise KgprobeError(f"{place} is a remote server; kgprobe starts and stops only local graphs.")
+        if "://" in place:
+            raise KgprobeError(
+                f"{place} is neither a folder nor an address of a graph: bolt://HOST:PORT or neo4j://HOST:PORT, with "
+                "+s or +ssc after bolt or neo4j for encryption."
+            )
+    # Resolve links: the server is found by the folder's path.
+    return Folder(Path(place).expanduser().resolve())
+
+
+def folder_or_address(graph: str | Path | None) -> str | Path:
+    """Return the address or folder of a graph; without one, of ``KGPROBE_GRAPH`` or the default folder."""
+    place = graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
+    if isinstance(place, str):
+        refuse_credentials(place)
+    return place

@@ -17,9 +17,9 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.graph.servers.folder import Folder, Server, User
+from kgprobe.graph.servers.folder import Folder, Server, User, running
 from kgprobe.graph.servers.processes import key_of
-from kgprobe.graph.servers.server import ServerOptions, endpoint_on, ensure_server, running, stop_server
+from kgprobe.graph.servers.server import ServerOptions, endpoint_on, ensure_server, stop_server
 from kgprobe.graph.servers.signals import undisturbed
 
 

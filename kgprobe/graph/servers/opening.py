@@ -8,12 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.graph.client import Graph
-from kgprobe.graph.endpoint import default_folder, endpoint_of, is_address, refuse_credentials
-from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.endpoint import endpoint_of, is_address, refuse_credentials
+from kgprobe.graph.servers.folder import folder_of, folder_or_address
 from kgprobe.graph.servers.leases import take_lease
-from kgprobe.graph.servers.server import running
 
 # Prefix of the environment variables of a user's own graph.
 _USERS = "KGPROBE_FROM"
@@ -38,6 +37,7 @@ def open_graph(
     engine: str | None = None,
     memory: int | None = None,
     ask_password: Callable[[str], str] | None = None,
+    ask_in: str | None = None,
 ) -> Graph:
     """Open a connection to a graph.
 
@@ -63,20 +63,26 @@ def open_graph(
             machine's, between 512 and 4096.
         ask_password: called with a prompt for the password of a remote server, if the environment has none;
             ``getpass.getpass``, for example.
+        ask_in: language in which facts are asked, see :meth:`~kgprobe.graph.client.Graph.in_language`.
 
     Raises:
         ArgumentError: an argument is not allowed.
         KgprobeError: the server does not start, does not answer, or refuses the password.
     """
-    place = _folder_or_address(graph)
+    place = folder_or_address(graph)
     if isinstance(place, str) and is_address(place):
         for argument, value in (("engine", engine), ("memory", memory)):
             if value is not None:
                 raise ArgumentError(argument, f"is for a local graph; {place} is a remote server.")
-        return Graph(endpoint_of(place, ask_password))
-    connection = take_lease(folder_of(place), engine, memory).connect()
-    _leased.add(connection)
-    return connection
+        connection = Graph(endpoint_of(place, ask_password))
+    else:
+        connection = take_lease(folder_of(place), engine, memory).connect()
+        _leased.add(connection)
+    try:
+        return connection.in_language(ask_in)
+    except BaseException:
+        connection.close()
+        raise
 
 
 class OpenedWhenUsed(Graph):
@@ -100,18 +106,18 @@ class OpenedWhenUsed(Graph):
             self._opened.close()
 
 
-def open_existing(graph: str | Path | None, ask_password: Callable[[str], str]) -> Graph:
+def open_existing(graph: str | Path | None, ask_password: Callable[[str], str], ask_in: str | None = None) -> Graph:
     """Return an existing graph that is opened when it is first used, or at once if its password must be asked for.
 
     Args:
-        graph, ask_password: as in :func:`open_graph`.
+        graph, ask_password, ask_in: as in :func:`open_graph`.
     """
 
     def opens() -> Graph:
         check_exists(graph)
-        return open_graph(graph, ask_password=ask_password)
+        return open_graph(graph, ask_password=ask_password, ask_in=ask_in)
 
-    place = str(_folder_or_address(graph))
+    place = str(folder_or_address(graph))
     return opens() if is_address(place) and "KGPROBE_GRAPH_PASSWORD" not in os.environ else OpenedWhenUsed(opens)
 
 
@@ -137,7 +143,7 @@ def open_users_graph(place: str, argument: str) -> Graph:
 
 def check_exists(graph: str | Path | None = None) -> None:
     """Check that a local graph exists; nothing is checked for a remote server."""
-    place = _folder_or_address(graph)
+    place = folder_or_address(graph)
     if isinstance(place, str) and is_address(place):
         return
     folder = folder_of(place)
@@ -146,31 +152,3 @@ def check_exists(graph: str | Path | None = None) -> None:
             f"There is no graph in {folder.path}. `kgprobe load` makes one there from data, `kgprobe demo` one with an"
             " example, `kgprobe graph start` an empty one."
         )
-
-
-def is_running(graph: str | Path | None = None) -> bool:
-    """Return True if opening a graph starts no server: it is remote, or the server of its folder is running."""
-    place = _folder_or_address(graph)
-    return (isinstance(place, str) and is_address(place)) or running(folder_of(place)) is not None
-
-
-def folder_of(graph: str | Path | None = None) -> Folder:
-    """Return the folder of a local graph."""
-    place = _folder_or_address(graph)
-    if isinstance(place, str):
-        if is_address(place):
-            raise KgprobeError(f"{place} is a remote server; kgprobe starts and stops only local graphs.")
-        if "://" in place:
-            raise KgprobeError(
-                f"{place} is neither a folder nor an address of a graph: bolt://HOST:PORT or neo4j://HOST:PORT, with "
-                "+s or +ssc after bolt or neo4j for encryption."
-            )
-    # Resolve links: the server is found by the folder's path.
-    return Folder(Path(place).expanduser().resolve())
-
-
-def _folder_or_address(graph: str | Path | None) -> str | Path:
-    place = graph if graph is not None else os.environ.get("KGPROBE_GRAPH") or default_folder()
-    if isinstance(place, str):
-        refuse_credentials(place)
-    return place

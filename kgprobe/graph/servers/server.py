@@ -21,10 +21,9 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.servers.engine import LEAST_MEMORY, GraphEngine, Launch
 from kgprobe.graph.servers.engines import DEFAULT, ENGINES
-from kgprobe.graph.servers.folder import Folder, Ports, Server, User, check_inventory, write_inventory
+from kgprobe.graph.servers.folder import Folder, Ports, Server, User, check_inventory, running, write_inventory
 from kgprobe.graph.servers.processes import (
     LOOPBACK,
-    find,
     free_ports,
     is_free,
     is_open,
@@ -44,12 +43,6 @@ _ATTEMPTS = 5
 
 # Servers that this process has started: subprocess warns when a Popen of a running child is collected.
 _children: dict[int, subprocess.Popen[bytes]] = {}
-
-
-def running(folder: Folder) -> Server | None:
-    """Return the folder's server if it is running and ready, else None."""
-    server = folder.read_server()
-    return server if server and server.ready and server.process and find(server.process) else None
 
 
 def endpoint_on(folder: Folder, server: Server) -> Endpoint:

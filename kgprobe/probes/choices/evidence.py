@@ -4,7 +4,7 @@ docs/methods/choices.md.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import confidence_tables, normalized
-from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered
+from kgprobe.probes.outcome import (
+    PROBABILITY,
+    Alternatives,
+    Evidence,
+    Outcome,
+    ProbeResults,
+    RatedAnswer,
+    Verdict,
+    answered,
+)
 from kgprobe.stats.proportions import share
 
 Floats = NDArray[np.float64]
@@ -87,6 +96,11 @@ class ChoiceEvidence(Evidence, frozen=True, eq=False, tag="choices"):
     def confidence(self) -> float:
         """The normalized confidence in the best answer, in the deciding sentence; in [1 / choices, 1]."""
         return float(self.confidences(0).max())
+
+    @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """The best answer with its confidence."""
+        return [RatedAnswer(PROBABILITY, self.confidence)]
 
     @property
     def values(self) -> Mapping[str, float]:

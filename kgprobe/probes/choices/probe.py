@@ -26,6 +26,7 @@ from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 from kgprobe.verbalize.sentences import BLANK, Cloze, fill_verbatim
 from kgprobe.verbalize.templates.kinds import OBJECT
 from kgprobe.verbalize.tense import has_ended, templates_of
@@ -79,16 +80,17 @@ class SentenceTemplate:
     text: str
     place: int
     verbatim: bool
+    language: Language = ENGLISH
 
     def shown(self, subject: str) -> str:
         """Return the sentence with a blank for the answer."""
         if self.verbatim:
             return fill_verbatim(self.text, subject, BLANK).text
-        return join(Cloze(self.text, subject).prompt, " ", BLANK)
+        return join(Cloze(self.text, subject, language=self.language).prompt, self.language.joiner, BLANK)
 
     def passages(self, subject: str, answers: Sequence[str]) -> list[Passage]:
         """Return the sentence with each of the answers filled in; none may be white space alone."""
-        cloze = Cloze(self.text, subject)
+        cloze = Cloze(self.text, subject, language=self.language)
         passages = []
         for answer in answers:
             if self.verbatim:
@@ -96,7 +98,7 @@ class SentenceTemplate:
                 passages.append(Passage(sentence.text, sentence.start, sentence.end))
                 continue
             (name,) = cloze.continuations([answer])
-            text = join(cloze.prompt, " ", name)
+            text = join(cloze.prompt, self.language.joiner, name)
             passages.append(Passage(text, len(text) - len(name), len(text)))
         return passages
 
@@ -161,6 +163,7 @@ class ChoiceProbe:
         self._spaces: dict[str, AnswerSpace | str] = {}
         self._leading = leading_with_bos(scorer) if options.always_bos else scorer.leading
         self._graph = graph
+        self._language = language_of(graph.language)
         self._scorer = scorer
         self._options = options
         self._as_of = as_of
@@ -222,12 +225,13 @@ class ChoiceProbe:
     def _templates(self, relation: str, ended: bool) -> Sequence[SentenceTemplate] | str:
         """Return the sentences in which a fact of the relation is asked, or the reason why there are none."""
         words = self._words[relation]
-        texts = templates_of(words.present, words.past if not words.verbatim else (), ended)
+        texts = templates_of(words.present, words.past if not words.verbatim else (), ended, self._language)
         if not texts:
             return f"it has ended, and the relation {relation} has no sentence in the past tense"
         # The positions also count the sentences without a place for the answer.
         places = enumerate(texts, start=1)
-        templates = [SentenceTemplate(text, place, words.verbatim) for place, text in places if OBJECT in text]
+        own = (words.verbatim, self._language)
+        templates = [SentenceTemplate(text, place, *own) for place, text in places if OBJECT in text]
         place = self._options.template
         if place is None:
             return templates or f"no sentence of the relation {relation} has a place for the answer, [Y]"

@@ -25,9 +25,9 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import replacing
 from kgprobe.base.tables import Table
 from kgprobe.probes.clozes import few_sentences_note
-from kgprobe.probes.confidence import mean_by_fact
+from kgprobe.probes.confidence import agreement_of, mean_by_fact, normalized
 from kgprobe.probes.distractors.curves import mean_at, mean_curve, shown_numbers
-from kgprobe.probes.outcome import Alternatives, Evidence, Export, Outcome, ProbeResults
+from kgprobe.probes.outcome import PROBABILITY, Alternatives, Evidence, Export, Outcome, ProbeResults, RatedAnswer
 from kgprobe.stats.proportions import CONFIDENCE
 
 Floats = NDArray[np.float64]
@@ -160,9 +160,20 @@ class DistractorEvidence(Evidence, frozen=True, eq=False, tag="distractors"):
         return strongest.label if strongest else None
 
     @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """The preferred name of a single sentence, or the one that most of several sentences prefer."""
+        if len(self.sentences) == 1:
+            return [RatedAnswer(PROBABILITY, float(normalized(self.sentences[0].log_plausibilities).max()))]
+        preferred = [self._preferred(sentence) for sentence in self.sentences]
+        return [agreement_of([rival.id if rival else self.object.id for rival in preferred], [self.object.id])]
+
+    @property
     def _strongest(self) -> Rival | None:
         """The most plausible distractor of the shown sentence, unless the object is more plausible."""
-        sentence = self.sentences[self.shown]
+        return self._preferred(self.sentences[self.shown])
+
+    def _preferred(self, sentence: Sentence) -> Rival | None:
+        """Return the most plausible distractor of a sentence; None if the object is more plausible."""
         strongest = int(np.argmax(sentence.log_plausibilities[1:]))
         if sentence.log_plausibilities[0] > sentence.log_plausibilities[1 + strongest]:
             return None

@@ -3,7 +3,7 @@
 Section 2 and appendix D of the latent-knowledge paper; docs/methods/examples.md.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kgprobe.probes.confidence import confidence_tables, normalized
 from kgprobe.probes.distractors.evidence import LeftOut, NamedEntity
-from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, answered
+from kgprobe.probes.outcome import PROBABILITY, Alternatives, Evidence, Outcome, ProbeResults, RatedAnswer, answered
 
 Floats = NDArray[np.float64]
 
@@ -74,6 +74,11 @@ class ExampleEvidence(PromptEvidence, frozen=True, eq=False, tag="examples"):
     def confidences(self) -> Floats:
         """The probabilities, normalized over the choices; shape (1 + others,)."""
         return normalized(self.log_probabilities)
+
+    @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """The most probable choice with its confidence."""
+        return [RatedAnswer(PROBABILITY, float(self.confidences.max()))]
 
     @property
     def probability(self) -> float:

@@ -92,7 +92,9 @@ def ask_in_sentences(scorer: TextScorer, items: Sequence[ChoiceItem], clozes: Se
         texts = (cloze.continuations([label]) for label in item.labels)
         continuations.append(list(chain.from_iterable(texts)))
     counter = share_counter(sum(map(len, continuations)))
-    scored = scorer.score(list(map(attrgetter("text"), prompts)), continuations, progress=counter)
+    joiner = clozes[0].language.joiner if clozes else " "
+    texts_ = list(map(attrgetter("text"), prompts))
+    scored = scorer.score(texts_, continuations, separator=joiner, progress=counter)
     return map(outcome_of, items, prompts, scored)
 
 

@@ -22,6 +22,7 @@ from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, d
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.askable_relations import askable_relations
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 from kgprobe.verbalize.sentences import Cloze, object_continuations
 from kgprobe.verbalize.templates.kinds import CLOZES, GENERIC
 from kgprobe.verbalize.tense import has_ended
@@ -146,18 +147,20 @@ class ExamplePrompts:
     count: int
     room: Room
     templates: Mapping[str, str] = field(default_factory=dict)
+    language: Language = ENGLISH
 
     def subject(self, relation: str, label: str) -> str:
         """Return the text of a subject: its label, or a cloze sentence up to its blank."""
         template = self.templates.get(relation)
-        return label if template is None else Cloze(template, label).prompt
+        return label if template is None else Cloze(template, label, language=self.language).prompt
 
     def objects(self, relation: str, labels: Sequence[str]) -> list[str]:
         """Return the texts of objects."""
         template = self.templates.get(relation)
         if template is None:
             return list(labels)
-        return list(chain.from_iterable(object_continuations(template, [label]) for label in labels))
+        texts = (object_continuations(template, [label], self.language) for label in labels)
+        return list(chain.from_iterable(texts))
 
     def worded(self, relation: str, demonstrations: Sequence[Demonstration]) -> list[Demonstration]:
         """Return demonstrations with their names in the texts of subjects and objects."""
@@ -227,8 +230,13 @@ class PromptWriter:
         templates = {}
         if options.prompt == "both":
             templates = numbered_templates({relation: row[kind] for relation, row in rows.items()}, options.template)
-        layout = Layout(unescaped(options.separator), unescaped(options.between))
-        self.examples = ExamplePrompts(layout, options.examples, room, templates)
+        language = language_of(graph.language)
+        separator = options.separator
+        if templates and separator == PromptOptions().separator:
+            # In a sentence, names are joined as the language does.
+            separator = language.joiner
+        layout = Layout(unescaped(separator), unescaped(options.between))
+        self.examples = ExamplePrompts(layout, options.examples, room, templates, language)
         self._graph = graph
         self._options = options
         self._as_of = as_of

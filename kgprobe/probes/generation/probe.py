@@ -25,13 +25,12 @@ from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import Mention, all_mentions, can_be_found, mentions_in, near_values, normalized
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 
 
-def _placed(
-    text: str, names: Sequence[str], is_name: Callable[[str], bool], tolerance: float | None
-) -> tuple[NameInText, ...]:
-    mentions = sorted(mentions_in(text, names, is_name, tolerance), key=lambda mention: (mention.start, -mention.end))
-    return tuple(map(_name_in_text, mentions))
+def _placed(text: str, names: Sequence[str], of: "ObjectNames") -> tuple[NameInText, ...]:
+    mentions = mentions_in(text, names, of.is_name, of.tolerance, of.language)
+    return tuple(map(_name_in_text, sorted(mentions, key=lambda mention: (mention.start, -mention.end))))
 
 
 def _name_in_text(mention: Mention) -> NameInText:
@@ -54,6 +53,7 @@ class ObjectNames:
     former: Sequence[str]
     is_name: Callable[[str], bool]
     tolerance: float | None = None
+    language: Language = ENGLISH
 
 
 def continuation_request(prompt: Prompt, layout: Layout, new_tokens: int) -> Request:
@@ -109,9 +109,9 @@ def _find_names(text: str, fact: AskedFact, names: ObjectNames) -> dict[str, Any
     right = set(map(normalized, (*subject, *names.own, *names.further)))
     others = (mention for mention in all_mentions(text, names.is_name) if normalized(mention.name) not in right)
     return {
-        "named": _placed(text, names.own, names.is_name, names.tolerance),
-        "former": _placed(text, names.former, names.is_name, names.tolerance),
-        "beside": _placed(text, names.further, names.is_name, names.tolerance),
+        "named": _placed(text, names.own, names),
+        "former": _placed(text, names.former, names),
+        "beside": _placed(text, names.further, names),
         "near": tuple(near_values(text, names.own, names.tolerance)),
         "other": next(map(_name_in_text, others), None),
     }
@@ -205,7 +205,8 @@ class GenerationProbe:
                 names = further if row["current"] else former
                 names.extend(filter(str.strip, (row["label"], *row["aliases"])))
         is_name = related_names(fact, (*own, *further, *former), self._known)
-        return ObjectNames(own, further, former, is_name, self._options.tolerance)
+        language = language_of(self._graph.language)
+        return ObjectNames(own, further, former, is_name, self._options.tolerance, language)
 
 
 def make_probe(setting: ProbeContext, options: GenerationOptions) -> GenerationProbe:

@@ -36,9 +36,9 @@ from kgprobe.probes.questions import ANY, OWN
 from kgprobe.probes.questions.evidence import OBSOLETE, names_of
 from kgprobe.probes.questions.items import FactQuestion, QuestionKind
 from kgprobe.verbalize.answers import (
-    NEGATION,
     all_mentions,
     content_words,
+    denies,
     is_refusal,
     named_in,
     names_anything,
@@ -47,6 +47,7 @@ from kgprobe.verbalize.answers import (
     read_yes_no,
     sentences,
 )
+from kgprobe.verbalize.language import ENGLISH, Language
 from kgprobe.verbalize.values import as_value, values_in
 
 _INSTRUCTION = (
@@ -115,7 +116,12 @@ class GradedAnswer:
 
 
 def grading_prompt(
-    question: str, own: Sequence[str], others: Sequence[Sequence[str]], answer: str, credit: str = OWN
+    question: str,
+    own: Sequence[str],
+    others: Sequence[Sequence[str]],
+    answer: str,
+    credit: str = OWN,
+    language: Language = ENGLISH,
 ) -> str:
     """Return the grader's prompt; it ends where the reply follows.
 
@@ -129,6 +135,8 @@ def grading_prompt(
     elif others:
         right.append("; ".join(map(_listed, others)))
         instruction, block, examples = _INSTRUCTION_OF_ALL, _BLOCK_OF_ALL, _EXAMPLES_OF_ALL
+    if not language.is_english:
+        instruction = f"{instruction} Question and answer are in {language.name}."
     blocks = [f"{block.format(*texts)} {reply}" for *texts, reply in examples]
     return "\n\n".join([instruction, *blocks, block.format(question, *right, " ".join(answer.split()))])
 
@@ -224,7 +232,7 @@ def _replies(
         question, answer = questions[place], answers[place]
         if isinstance(answer, Answer):
             others = list(map(attrgetter("names"), question.others))
-            prompt = grading_prompt(question.text, question.own.names, others, answer.text, credit)
+            prompt = grading_prompt(question.text, question.own.names, others, answer.text, credit, question.language)
             requests[place] = Request(prompt, grader_tokens)
     return dict(zip(requests, grader.answer(list(requests.values())), strict=True))
 
@@ -253,10 +261,10 @@ def _read(
         return GradedAnswer(Verdict.UNANSWERED, _NO_WORD.format(remedy=remedy))
     if question.kind is QuestionKind.WH:
         return _read_names(question, answer, known, credit, tolerance)
-    says = read_yes_no(answer.text).yes
+    says = read_yes_no(answer.text, question.language).yes
     if says is None:
         # The first word decides, so that nothing after the cut could.
-        return GradedAnswer(Verdict.REFUSED if is_refusal(answer.text) else Verdict.OFF_FORMAT)
+        return GradedAnswer(Verdict.REFUSED if is_refusal(answer.text, question.language) else Verdict.OFF_FORMAT)
     return GradedAnswer(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
 
 
@@ -266,13 +274,14 @@ def _read_names(
     """Verify the answer to a wh-question by the names in it."""
     is_name = related_names(question.fact, names_of((*question.right, *question.former)), known)
     groups = ([question.own], question.others, question.former)
-    named, beside, former = (named_in(answer.text, names_of(group), is_name, tolerance) for group in groups)
+    text, language = answer.text, question.language
+    named, beside, former = (named_in(text, names_of(group), is_name, tolerance, language) for group in groups)
     near = near_values(answer.text, question.own.names, tolerance)
     reading = GradedAnswer(Verdict.RIGHT, named=named, named_beside=beside, named_former=former, near=near)
     credits_ = _credits_by_name(reading)
     if credits_[credit]:
         verdict = Verdict.RIGHT
-    elif is_refusal(answer.text) and not (beside and normalized(answer.text)):
+    elif is_refusal(answer.text, question.language) and not (beside and normalized(answer.text)):
         # An apology for incomplete names is an answer, not a refusal.
         verdict = Verdict.REFUSED
     elif not answer.ended and not _names_something(question, answer.text, reading, is_name):
@@ -351,7 +360,7 @@ def read_error(
     if verified.near:
         return ErrorClass.NEAR
     if question.kind is QuestionKind.YES_NO and _contradicts_itself(
-        question, read_yes_no(answer.text).explanation, templates
+        question, read_yes_no(answer.text, question.language).explanation, templates
     ):
         return ErrorClass.SELF_CONTRADICTION
     return None
@@ -396,15 +405,20 @@ def _contradicts_itself(question: FactQuestion, explanation: str, templates: Seq
     The first word denies the fact, or affirms another object; the explanation affirms the fact, or names only right
     objects.
     """
+    language = question.language
+    if not language.is_english and language.words is None:
+        # Words that deny are unknown.
+        return False
+    pronouns = language.words.pronouns if language.words else _PRONOUNS
     subject = (question.fact.subject_label, *question.fact.subject_aliases)
     right = names_of(question.right)
     for sentence in sentences(explanation):
         words = normalized(sentence).split()
-        names_subject = named_in(sentence, subject) or not _PRONOUNS.isdisjoint(words[:1])
-        says_relation = any(content_words(template) <= set(words) for template in templates)
-        if NEGATION.search(sentence) or not names_subject or not says_relation:
+        names_subject = named_in(sentence, subject, language=language) or not pronouns.isdisjoint(words[:1])
+        says_relation = any(content_words(template, language) <= set(words) for template in templates)
+        if denies(sentence, language) or not names_subject or not says_relation:
             continue
-        shown = bool(named_in(sentence, question.shown))
-        if shown if question.expected else named_in(sentence, right) and not shown:
+        shown = bool(named_in(sentence, question.shown, language=language))
+        if shown if question.expected else named_in(sentence, right, language=language) and not shown:
             return True
     return False

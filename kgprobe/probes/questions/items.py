@@ -30,6 +30,7 @@ from kgprobe.sampling.question_negatives import Negative, Negatives
 from kgprobe.verbalize.answers import named_in, normalized
 from kgprobe.verbalize.articles import mention
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 from kgprobe.verbalize.question_writing import (
     QUESTION_TOKENS,
     QuestionTask,
@@ -79,6 +80,7 @@ class FactQuestion:
     reason: str | None = None
     written: bool | None = None
     fell_back: Sequence[str] = ()
+    language: Language = ENGLISH
 
     @property
     def expected(self) -> bool:
@@ -151,10 +153,12 @@ class QuestionItems:
         rows = askable_relations(graph, ["yes_no_questions"], relations, only_generic=only_generic)
         self.relations: Sequence[str] = list(rows)
         self._templates = rows
+        self.language = language_of(graph.language)
         # The answer to "Did [X] receive [Y]?" is yes for former objects, too.
         self._timeless: set[str] = set()
         for relation, row in rows.items():
-            if not all(map(speaks_of_today, (*row["yes_no_questions"], *row["statements"]))):
+            texts = (*row["yes_no_questions"], *row["statements"])
+            if not all(speaks_of_today(text, self.language) for text in texts):
                 self._timeless.add(relation)
         self._writer = writer
         self.graph = graph
@@ -221,8 +225,9 @@ class QuestionItems:
             texts = self._wh_texts(question)
         else:
             names = (self._subject(question.fact), question.shown[0])
-            texts = [fill(template, *names) for template in templates["yes_no_questions"]]
-            texts += [f'Is this true: "{fill(template, *names)}"?' for template in templates["statements"]]
+            texts = [fill(template, *names, self.language) for template in templates["yes_no_questions"]]
+            statements = (fill(template, *names, self.language) for template in templates["statements"])
+            texts += [self.language.prompts.is_true.replace("{statement}", text) for text in statements]
         return [text for text in dict.fromkeys(texts) if text != question.text]
 
     def templates(self, question: FactQuestion) -> list[str]:
@@ -234,7 +239,7 @@ class QuestionItems:
         """Return the yes/no question about the fact itself, with the answer yes."""
         positive = replace(question, kind=QuestionKind.YES_NO, negative=None)
         template = self._templates[question.fact.relation]["yes_no_questions"][0]
-        text = fill(template, self._subject(question.fact), positive.shown[0])
+        text = fill(template, self._subject(question.fact), positive.shown[0], self.language)
         return replace(positive, text=text, written=None, fell_back=())
 
     def _choose_kind(self, fact: AskedFact, answers: Sequence[Row], generator: np.random.Generator) -> FactQuestion:
@@ -247,7 +252,7 @@ class QuestionItems:
             reason = f"it does not hold at {self._as_of}, and questions are asked in the present"
         if reason is not None:
             return FactQuestion(fact, reason=reason)
-        question = FactQuestion(fact, QuestionKind.YES_NO, "", right, former)
+        question = FactQuestion(fact, QuestionKind.YES_NO, "", right, former, language=self.language)
         # Drawn for every fact, so that the rest of the random stream does not depend on the difficulty.
         wh = generator.random() < 0.5 or self._difficulty == OPEN
         if wh and self._difficulty != EASY and len(right) < WH_OBJECTS and self._wh_texts(question):
@@ -260,8 +265,8 @@ class QuestionItems:
         """Return the wh-questions that do not contain a right answer."""
         names = names_of(question.right)
         templates: Sequence[str] = self._templates[question.fact.relation]["wh_questions"]
-        texts = [wh_question(template, self._subject(question.fact)) for template in templates]
-        return [text for text in texts if not named_in(text, names)]
+        texts = [wh_question(template, self._subject(question.fact), self.language) for template in templates]
+        return [text for text in texts if not named_in(text, names, language=self.language)]
 
     def _worded(self, question: FactQuestion, generator: np.random.Generator) -> FactQuestion:
         if question.reason is not None:
@@ -271,13 +276,21 @@ class QuestionItems:
             return replace(question, text=texts[generator.integers(len(texts))])
         templates = self._templates[question.fact.relation]["yes_no_questions"]
         template = templates[generator.integers(len(templates))]
-        return replace(question, text=fill(template, self._subject(question.fact), question.shown[0]))
+        return replace(question, text=fill(template, self._subject(question.fact), question.shown[0], self.language))
 
     def _subject(self, fact: AskedFact) -> str:
         # The alias in brackets does not affect the name's article.
         if self._with_alias:
-            return _subject_with_alias(fact, mention(fact.subject_label), [fact.object_label])
+            return self._subject_with_alias(fact, [fact.object_label])
         return fact.subject_label
+
+    def _subject_with_alias(self, fact: AskedFact, unsaid: Sequence[str]) -> str:
+        """Return the subject with its first alias that contains none of the names in ``unsaid``."""
+        subject = mention(fact.subject_label) if self.language.is_english else fact.subject_label
+        for alias in fact.subject_aliases:
+            if alias.strip() and not named_in(alias, unsaid, language=self.language):
+                return self.language.prompts.with_alias.format(name=subject, alias=alias)
+        return subject
 
     def _rewritten(self, questions: Sequence[FactQuestion], writer: Generator) -> list[FactQuestion]:
         """Return the questions in the writer's words if these pass the checks."""
@@ -297,18 +310,10 @@ class QuestionItems:
         subject: Sequence[str] = (prompt_subject,)
         if not self._with_alias:
             # The writer sees both names, and may use either.
-            prompt_subject = _subject_with_alias(fact, mention(fact.subject_label), [*shown, *right])
+            prompt_subject = self._subject_with_alias(fact, [*shown, *right])
             subject = (fact.subject_label, *fact.subject_aliases)
         relation = msgspec.convert(self._templates[fact.relation], Relation)
-        return QuestionTask(prompt_subject, subject, shown, right, relation)
-
-
-def _subject_with_alias(fact: AskedFact, subject: str, unsaid: Sequence[str]) -> str:
-    """Return the subject with its first alias that contains none of the names in ``unsaid``."""
-    for alias in fact.subject_aliases:
-        if alias.strip() and not named_in(alias, unsaid):
-            return f"{subject} (also called {alias})"
-    return subject
+        return QuestionTask(prompt_subject, subject, shown, right, relation, self.language)
 
 
 def _reworded(question: FactQuestion, task: QuestionTask, answer: Answer | Unanswered) -> FactQuestion:

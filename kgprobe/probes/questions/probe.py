@@ -31,41 +31,6 @@ from kgprobe.probes.questions.items import FactQuestion, QuestionItems, Question
 from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.keys import FactKey
 
-# The examples avoid facts of a graph.
-_YES_NO = """\
-Answer the question: first yes or no, then the reason in one short sentence.
-
-Question: Is water made of hydrogen and oxygen?
-Answer: Yes, a molecule of water has two atoms of hydrogen and one of oxygen.
-
-Question: Is the Moon larger than the Earth?
-Answer: No, the Earth is almost four times as wide as the Moon.
-
-Question: {question}
-Answer:"""
-_WH = """\
-Answer the question with a name, as briefly as you can.
-
-Question: Which gas do plants take in from the air?
-Answer: carbon dioxide
-
-Question: Which metal is liquid at room temperature?
-Answer: mercury
-
-Question: {question}
-Answer:"""
-_WH_ALL = """\
-Several answers to the question are right. Answer it with the names of all of them, as briefly as you can, with commas
-between them.
-
-Question: Which are the primary colours of light?
-Answer: red, green, blue
-
-Question: Which gases make up most of the air?
-Answer: nitrogen, oxygen
-
-Question: {question}
-Answer:"""
 # Further tokens for each further right name.
 _TOKENS_OF_A_NAME = 16
 
@@ -112,6 +77,7 @@ class QuestionProbe:
 
     def describe(self) -> dict[str, Any]:
         """Return model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
+        prompts = self._items.language.prompts
         return {
             "model": self._generator.name,
             "generator": self._described,
@@ -121,9 +87,9 @@ class QuestionProbe:
             "answer_tokens": self._answer_tokens,
             "tolerance": self._tolerance,
             "prompts": {
-                QuestionKind.YES_NO.value: _YES_NO,
-                QuestionKind.WH.value: _WH,
-                f"{QuestionKind.WH.value}, several": _WH_ALL,
+                QuestionKind.YES_NO.value: prompts.yes_no,
+                QuestionKind.WH.value: prompts.wh,
+                f"{QuestionKind.WH.value}, several": prompts.wh_all,
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
@@ -132,7 +98,9 @@ class QuestionProbe:
         }
 
     def _grading_template(self, others: Sequence[Sequence[str]], credit: str) -> str | None:
-        return grading_prompt("{question}", ["{right}"], others, "{answer}", credit) if self._grader else None
+        if self._grader is None:
+            return None
+        return grading_prompt("{question}", ["{right}"], others, "{answer}", credit, self._items.language)
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
@@ -199,14 +167,11 @@ class QuestionProbe:
 
 def prompt(question: FactQuestion) -> str:
     """Return the prompt of a question; it ends where the answer follows."""
-    if question.asks_for_all:
-        return _WH_ALL.replace("{question}", question.text)
-    return prompt_of_text(question.text, question.kind)
-
-
-def prompt_of_text(question: str, kind: QuestionKind) -> str:
-    """Return the prompt of a question that is answered with yes or no, or with one name."""
-    return (_YES_NO if kind is QuestionKind.YES_NO else _WH).replace("{question}", question)
+    prompts = question.language.prompts
+    template = prompts.wh_all if question.asks_for_all else prompts.wh
+    if question.kind is QuestionKind.YES_NO:
+        template = prompts.yes_no
+    return template.replace("{question}", question.text)
 
 
 def _outcome(

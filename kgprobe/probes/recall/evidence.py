@@ -14,7 +14,7 @@ from kgprobe.base.intervals import Percent
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import by_relation, mean_of
 from kgprobe.probes.examples.evidence import fewer_examples_note
-from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, answered, shortened
+from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, RatedAnswer, answered, shortened
 from kgprobe.probes.questions.evidence import RightAnswer
 from kgprobe.probes.recall.classes import CLASSES, class_of_answers, guessed_classes
 from kgprobe.probes.thoughts import thought_tables
@@ -31,6 +31,7 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
         chance: probability that a random object of the relation is right; None if unknown.
         thought_tokens: tokens of the thought before each answer; empty if there are none.
         thoughts_cut: number of thoughts that the model did not end by itself.
+        rated: the most frequent sampled answer, by entity, with its share.
     """
 
     question: str
@@ -44,6 +45,7 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
     chance: float | None = None
     thought_tokens: tuple[int, ...] = ()
     thoughts_cut: int = 0
+    rated: tuple[RatedAnswer, ...] = ()
 
     @property
     def is_right(self) -> bool:

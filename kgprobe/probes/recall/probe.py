@@ -11,7 +11,7 @@ seed's first number. An example that would reveal the asked fact is replaced by 
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -24,9 +24,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.models.generating.generator import Answer, Generator, Request, Unanswered, describe_thinking
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order, nameless
+from kgprobe.probes.confidence import agreement_of
 from kgprobe.probes.examples.prompts import NO_EXAMPLE
 from kgprobe.probes.generation.probe import reason_unfindable
-from kgprobe.probes.known_names import KnownNames
+from kgprobe.probes.known_names import KnownNames, related_names
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.questions import ANY
 from kgprobe.probes.questions.evidence import names_of
@@ -38,15 +39,15 @@ from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.demonstrations import Demonstration, demonstrations_for, draw_demonstrations
 from kgprobe.sampling.facts import describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey, seeded_number
-from kgprobe.verbalize.answers import named_in
+from kgprobe.verbalize.answers import all_mentions, named_in, normalized
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
-from kgprobe.verbalize.sentences import Cloze, object_continuations, wh_question
+from kgprobe.verbalize.language import Language, language_of
+from kgprobe.verbalize.sentences import Cloze, wh_question
 from kgprobe.verbalize.templates.kinds import GENERIC
+from kgprobe.verbalize.values import as_value, values_in
 
 # Share of a batch's progress that generation takes; the rest is reading the answers.
 _WRITING = 0.95
-# A further question that the model wrote after its answer.
-_NEXT_QUESTION = re.compile(r"\n\s*Q:")
 # Number of further examples to draw, since examples that reveal the answer are replaced.
 _SPARE = 16
 
@@ -74,6 +75,7 @@ class _Form:
 
     template: str
     is_question: bool
+    language: Language
 
     @property
     def between(self) -> str:
@@ -82,17 +84,21 @@ class _Form:
 
     def ask(self, subject: str) -> str:
         """Return the question about a subject, or its sentence up to the blank."""
-        return wh_question(self.template, subject) if self.is_question else Cloze(self.template, subject).prompt
+        return wh_question(self.template, subject, self.language) if self.is_question else self._cloze(subject).prompt
 
     def text(self, subject: str) -> str:
         """Return the text before an answer."""
-        return f"Q: {self.ask(subject)}\nA:" if self.is_question else self.ask(subject)
+        asked = self.ask(subject)
+        return self.language.prompts.recall.replace("{question}", asked) if self.is_question else asked
 
     def example(self, subject: str, object_: str) -> str:
         """Return the text of a fact with its answer."""
         if not self.is_question:
-            (object_,) = object_continuations(self.template, [object_])
-        return f"{self.text(subject)} {object_}"
+            (object_,) = self._cloze(subject).continuations([object_])
+        return f"{self.text(subject)}{self.language.joiner}{object_}"
+
+    def _cloze(self, subject: str) -> Cloze:
+        return Cloze(self.template, subject, language=self.language)
 
 
 class RecallItems:
@@ -102,11 +108,12 @@ class RecallItems:
         """Read the relations' templates; by default of every active one with a wh-question or a cloze sentence."""
         rows = askable_relations(graph, ["wh_questions", "clozes"], relations, only_generic=options.wording == GENERIC)
         self.graph = graph
+        self.language = language_of(graph.language)
         self.relations: Sequence[str] = list(rows)
         self._forms: dict[str, list[_Form]] = {}
         for relation, row in rows.items():
-            questions = [_Form(template, is_question=True) for template in row["wh_questions"]]
-            clozes = [_Form(template, is_question=False) for template in row["clozes"][:1]]
+            questions = [_Form(template, True, self.language) for template in row["wh_questions"]]
+            clozes = [_Form(template, False, self.language) for template in row["clozes"][:1]]
             self._forms[relation] = [*questions, *clozes]
         self._generic = generic_setting(rows)
         self._options = options
@@ -129,7 +136,7 @@ class RecallItems:
         items = []
         for fact in described:
             right, former = right_and_former(answers[fact.key.fact])
-            question = FactQuestion(fact, QuestionKind.WH, "", right, former)
+            question = FactQuestion(fact, QuestionKind.WH, "", right, former, language=self.language)
             items.append(self._item(question, seed))
         return items
 
@@ -152,9 +159,7 @@ class RecallItems:
         credited = len(question.right) if self._options.credit == ANY else 1
         guess = min(1.0, credited / fact.relation_size) if fact.relation_size else None
         text = form.ask(fact.subject_label)
-        return RecallItem(
-            FactQuestion(fact, QuestionKind.WH, text, question.right, question.former), prompts, len(examples), guess
-        )
+        return RecallItem(replace(question, text=text), prompts, len(examples), guess)
 
     def _reason(self, question: FactQuestion) -> str | None:
         """Return why a fact cannot be asked of any model; None if it can."""
@@ -169,7 +174,7 @@ class RecallItems:
         """Return the first form whose text does not contain a right answer; or why there is none."""
         names = names_of(question.right)
         for form in self._forms.get(question.fact.relation, ()):
-            if not named_in(form.ask(question.fact.subject_label), names):
+            if not named_in(form.ask(question.fact.subject_label), names, language=self.language):
                 return form
         return "each question of its relation contains a right answer"
 
@@ -203,6 +208,8 @@ class RecallProbe:
         self._generator = generator
         self._options = options
         self._known = KnownNames(items.graph)
+        # A further question that the model wrote after its answer.
+        self._next_question = re.compile(rf"\n\s*{re.escape(items.language.prompts.next_question)}")
         self._thinking = Thinking.parse(options.thinking)
         self._described = describe_thinking(generator, self._thinking)
 
@@ -257,7 +264,7 @@ class RecallProbe:
             if isinstance(answer, Unanswered):
                 return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, prompt, answer.reason)
             # Few-shot prompts go on after the answer, so that its length ends most texts.
-            text = _NEXT_QUESTION.split(answer.text)[0].strip()
+            text = self._next_question.split(answer.text)[0].strip()
             texts.append(replace(answer, text=text, ended=answer.ended or bool(text)))
         options = self._options
         questions = [item.question] * len(texts)
@@ -290,7 +297,30 @@ class RecallProbe:
             chance=item.guess,
             thought_tokens=thoughts if any(thoughts) else (),
             thoughts_cut=sum(map(attrgetter("thought_cut"), answers)),
+            rated=(agreement_of([self._said(question, *each) for each in sampled], question.right),) if sampled else (),
         )
+
+    def _said(self, question: FactQuestion, answer: Answer, reading: GradedAnswer) -> Hashable | None:
+        """Return what an answer says: the same for all names of an entity, and all wordings of a value.
+
+        None is a refusal, or no answer.
+        """
+        if reading.verdict is Verdict.RIGHT:
+            credited = (reading.named or reading.named_beside)[0]
+            return next(right for right in (question.own, *question.others) if credited in right.names)
+        if reading.verdict is not Verdict.WRONG:
+            return None
+        fact = question.fact
+        if any(map(as_value, question.own.names)):
+            for value in values_in(answer.text):
+                return value.dates, value.number, value.unit
+        subject = set(map(normalized, (fact.subject_label, *fact.subject_aliases)))
+        is_name = related_names(fact, names_of((*question.right, *question.former)), self._known)
+        for name in (normalized(mention.name) for mention in all_mentions(answer.text, is_name)):
+            if name not in subject:
+                entity = self._known.entity(fact.relation, name)
+                return name if entity is None else entity
+        return normalized(answer.text)
 
 
 def _wrong_texts(answers: Sequence[tuple[Answer, GradedAnswer]]) -> list[str]:

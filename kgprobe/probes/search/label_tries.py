@@ -37,16 +37,16 @@ from kgprobe.graph.state import graph_state, state_uid
 from kgprobe.models.scoring import tokens as token_module
 from kgprobe.models.scoring.tokens import encode, join, tokenize
 from kgprobe.sampling.lists import places_among
-from kgprobe.verbalize import articles, sentences
-from kgprobe.verbalize.sentences import object_continuations
+from kgprobe.verbalize import articles, name_forms, sentences
+from kgprobe.verbalize.sentences import Cloze
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 Integers = NDArray[np.int64]
 
-SEPARATOR = " "
-_ANCHOR = "a"
+# Text before the names when tokens are computed, by the language's joiner of prompt and name.
+_ANCHORS = {" ": "a", "": "是"}
 
 FORMAT = 1
 _MAGIC = b"kgprobe trie\n\0\0\0"
@@ -245,18 +245,21 @@ def _write_label_trie(path: Path, header: _Header, arrays: dict[str, NDArray[Any
         file.truncate(offset)
 
 
-def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> tuple[NDArray[np.int32], Integers, int]:
+def name_tokens(
+    tokenizer: "PreTrainedTokenizerBase", names: Sequence[str], joiner: str = " "
+) -> tuple[NDArray[np.int32], Integers, int]:
     """Return the tokens of names after the anchor prompt.
 
     Args:
         tokenizer: the model's tokenizer; its special tokens, truncation and padding are switched off.
+        joiner: text between a prompt and a name.
 
     Returns:
         The concatenated tokens of all names; the number of tokens of each name, shape (names,); and the number of names
         whose first token reaches into the prompt, so that it depends on the prompt.
     """
-    anchor = encode(tokenizer, [_ANCHOR])[0]
-    encoded = encode(tokenizer, [join(_ANCHOR, SEPARATOR, text) for text in names])
+    anchor = encode(tokenizer, [_ANCHORS[joiner]])[0]
+    encoded = encode(tokenizer, [join(_ANCHORS[joiner], joiner, text) for text in names])
     counts = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
     flat = np.fromiter(chain.from_iterable(encoded), dtype=np.int32, count=int(counts.sum()))
     starts = np.cumsum(counts) - counts
@@ -270,11 +273,11 @@ def name_tokens(tokenizer: "PreTrainedTokenizerBase", names: Sequence[str]) -> t
     return flat[within >= np.repeat(shared, counts)], counts - shared, int((shared < len(anchor)).sum())
 
 
-def agrees(tokenizer: "PreTrainedTokenizerBase", prompt: str, names: Sequence[str]) -> bool:
+def agrees(tokenizer: "PreTrainedTokenizerBase", prompt: str, names: Sequence[str], joiner: str = " ") -> bool:
     """Return True if names have the same tokens after this prompt as after the anchor prompt."""
     # The leading token represents BOS, so that the prompt may be empty.
-    (behind,) = tokenize(tokenizer, [prompt], [names], separator=SEPARATOR, leading=(0,))
-    flat, lengths, crossing = name_tokens(tokenizer, names)
+    (behind,) = tokenize(tokenizer, [prompt], [names], separator=joiner, leading=(0,))
+    flat, lengths, crossing = name_tokens(tokenizer, names, joiner)
     expected = np.split(flat, np.cumsum(lengths)[:-1])
     return (
         crossing == 0
@@ -302,7 +305,11 @@ _ARRAYS = {
 
 
 def build_label_trie(
-    path: Path, key: str, tokenizer: "PreTrainedTokenizerBase", names: Iterable[tuple[int, Sequence[str]]]
+    path: Path,
+    key: str,
+    tokenizer: "PreTrainedTokenizerBase",
+    names: Iterable[tuple[int, Sequence[str]]],
+    joiner: str = " ",
 ) -> None:
     """Write a trie of names to a file atomically.
 
@@ -311,6 +318,7 @@ def build_label_trie(
     Args:
         tokenizer: the model's tokenizer; its special tokens, truncation and padding are switched off.
         names: number of each entity, with its names in the form that follows a prompt.
+        joiner: text between a prompt and a name.
     """
     flat: list[NDArray[np.int32]] = []
     counts: list[Integers] = []
@@ -318,7 +326,7 @@ def build_label_trie(
     samples: dict[str, str] = {}
     left_out: dict[int, str] = {}
     crossing = 0
-    for entities, texts, (tokens, lengths, crosses) in _tokenized(tokenizer, names):
+    for entities, texts, (tokens, lengths, crosses) in _tokenized(tokenizer, names, joiner):
         empty = np.flatnonzero(lengths == 0).tolist()
         left_out |= {int(entities[place]): texts[place] for place in empty}
         samples = {text[0]: text for text in texts} | samples
@@ -339,13 +347,13 @@ def build_label_trie(
 
 
 def _tokenized(
-    tokenizer: "PreTrainedTokenizerBase", names: Iterable[tuple[int, Sequence[str]]]
+    tokenizer: "PreTrainedTokenizerBase", names: Iterable[tuple[int, Sequence[str]]], joiner: str
 ) -> Iterator[tuple[Integers, list[str], tuple[NDArray[np.int32], Integers, int]]]:
     """Yield chunks of names with entity numbers and tokens; one chunk is tokenized while the next is read."""
     with ThreadPoolExecutor(1) as worker:
         waiting: deque[tuple[Integers, list[str], Future[tuple[NDArray[np.int32], Integers, int]]]] = deque()
         for entities, texts in _chunks(names):
-            waiting.append((entities, texts, worker.submit(name_tokens, tokenizer, texts)))
+            waiting.append((entities, texts, worker.submit(name_tokens, tokenizer, texts, joiner)))
             if len(waiting) == 2:
                 entities, texts, tokens = waiting.popleft()
                 yield entities, texts, tokens.result()
@@ -459,7 +467,10 @@ def _repeats(owners: Integers, same: NDArray[np.bool_]) -> tuple[Integers, Integ
 
 
 # Templates use the same form of all names if they do so for these.
-_TYPICAL = ("France", "Netherlands", "The Hague", "the Danube", "euro", " A Coruña ")
+_TYPICAL = (
+    *("France", "Netherlands", "The Hague", "the Danube", "euro", " A Coruña "),
+    *("Schweiz", "Niederlande", "Japon", "Allemagne", "États-Unis", "el Reino Unido", "Le Caire"),
+)
 
 
 class NameSet(NamedTuple):
@@ -477,7 +488,7 @@ class LabelTries:
         self._tokenizer = tokenizer
         self._digest = _digest(tokenizer)
         self._state = ""
-        self._open: dict[tuple[NameSet, tuple[str, ...]], LabelTrie] = {}
+        self._open: dict[tuple[NameSet, str, tuple[str, ...]], LabelTrie] = {}
 
     def refresh(self) -> None:
         """Close the tries if the graph has changed."""
@@ -486,19 +497,20 @@ class LabelTries:
             self._open.clear()
             self._state = state
 
-    def open(self, names: NameSet, template: str) -> LabelTrie:
-        """Return the trie of these entities' names in the form that fills the template's blank; see :meth:`refresh`.
+    def open(self, names: NameSet, cloze: Cloze) -> LabelTrie:
+        """Return the trie of these entities' names in the form that fills the cloze's blank; see :meth:`refresh`.
 
         Cost: none if open; some milliseconds if cached; building it reads and tokenizes all names.
         """
-        forms = tuple(object_continuations(template, _TYPICAL))
-        trie = self._open.get((names, forms))
+        key = (names, cloze.language.joiner, tuple(cloze.continuations(_TYPICAL)))
+        trie = self._open.get(key)
         if trie is None:
-            trie = self._open[names, forms] = self._cached(names, forms, template)
+            trie = self._open[key] = self._cached(names, key[2], cloze)
         return trie
 
-    def _cached(self, names: NameSet, forms: tuple[str, ...], template: str) -> LabelTrie:
-        source = {"graph": self._state, "tokenizer": self._digest, "names": names, "way": forms}
+    def _cached(self, names: NameSet, forms: tuple[str, ...], cloze: Cloze) -> LabelTrie:
+        way = (self._graph.language, cloze.language.joiner, forms)
+        source = {"graph": self._state, "tokenizer": self._digest, "names": names, "way": way}
         key = msgspec.json.encode(source, order="sorted").decode()
         # The file name lacks the state of the graph, so that a new trie replaces the stale one.
         name = msgspec.json.encode(source | {"graph": state_uid(self._state)}, order="sorted")
@@ -510,7 +522,7 @@ class LabelTries:
                 trie = _opened(path, key)
                 if trie is None:
                     with waiting(f"Reading the names of {names.kind} of {names.id}"):
-                        build_label_trie(path, key, self._tokenizer, self._texts(names, template))
+                        build_label_trie(path, key, self._tokenizer, self._texts(names, cloze), cloze.language.joiner)
                     trie = LabelTrie(path)
         except OSError as error:
             raise KgprobeError(
@@ -519,10 +531,10 @@ class LabelTries:
             ) from error
         return trie
 
-    def _texts(self, names: NameSet, template: str) -> Iterator[tuple[int, list[str]]]:
+    def _texts(self, names: NameSet, cloze: Cloze) -> Iterator[tuple[int, list[str]]]:
         query = "sample/member_names" if names.kind == "members" else "sample/object_names"
         for row in self._graph.stream(query, id=names.id):
-            yield row["number"], object_continuations(template, row["names"])
+            yield row["number"], cloze.continuations(row["names"])
 
 
 def _opened(path: Path, key: str) -> LabelTrie | None:
@@ -543,7 +555,7 @@ def _digest(tokenizer: "PreTrainedTokenizerBase") -> str:
     else:
         text = backend.to_str()
     digest = hashlib.sha256(f"{FORMAT} {text}".encode())
-    for module in (token_module, articles, sentences):
+    for module in (token_module, articles, name_forms, sentences):
         digest.update(Path(str(module.__file__)).read_bytes())
     digest.update(inspect.getsource(name_tokens).encode())
     return digest.hexdigest()

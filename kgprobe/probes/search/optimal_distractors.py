@@ -119,7 +119,7 @@ class OptimalDistractors:
         for begin in range(0, len(questions), _AT_ONCE):
             prepared = []
             for fact, cloze in questions[begin : begin + _AT_ONCE]:
-                present = self._as_of is not None and speaks_of_today(cloze.template)
+                present = self._as_of is not None and speaks_of_today(cloze.template, cloze.language)
                 former = former_objects(self._former, self._as_of or 0, present)
                 prepared.append(self._prepare(fact, former, cloze, candidates[fact.key.fact, former]))
             searched = [question for question in prepared if isinstance(question, _Question)]
@@ -161,7 +161,7 @@ class OptimalDistractors:
                 f" limit of {limit}"
             )
         pools = [NameSet("members", id_) for id_ in sorted(map(attrgetter("id"), fact.object_types))]
-        tries = [self._tries.open(pool, cloze.blank) for pool in pools or [NameSet("objects", fact.relation)]]
+        tries = [self._tries.open(pool, cloze) for pool in pools or [NameSet("objects", fact.relation)]]
         return _Question(fact, former, cloze, prompt, tries, candidates)
 
     def _search(self, questions: Sequence[_Question], count: int, progress: Callable[[int], None]) -> list[Retrieved]:
@@ -246,12 +246,13 @@ class OptimalDistractors:
             # The first token of a name can reach only into the last word.
             key = (trie.key, prompt.split()[-1] if prompt.split() else "")
             if key not in self._agreeing:
-                self._agreeing[key] = trie.crossing == 0 and agrees(self._scorer.tokenizer, prompt, trie.samples)
+                samples, joiner = trie.samples, question.cloze.language.joiner
+                self._agreeing[key] = trie.crossing == 0 and agrees(self._scorer.tokenizer, prompt, samples, joiner)
             if not self._agreeing[key]:
                 return "a name of its candidates"
         for rival, expected in zip(rivals, _sequences(question.tries, rivals), strict=True):
             names = question.cloze.continuations([rival.label, *rival.aliases])
-            (behind,) = self._scorer.tokenize([prompt], [names])
+            (behind,) = self._scorer.tokenize([prompt], [names], separator=question.cloze.language.joiner)
             if sorted(behind.tails) != sorted(expected) or set(behind.starts) != {len(question.prompt.context)}:
                 return repr(rival.label)
         return None

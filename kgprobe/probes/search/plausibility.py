@@ -53,7 +53,9 @@ def log_plausibilities(
         owners.append(np.repeat(np.arange(len(texts)), list(map(len, texts))))
     prompts = [candidates.cloze.prompt for candidates in asked]
     counter = share_counter(sum(map(len, continuations))) if ends_batch else None
-    scores = scorer.score(prompts, continuations, eos=True, progress=counter)
+    # All sentences of a graph are in one language.
+    joiner = asked[0].cloze.language.joiner if asked else " "
+    scores = scorer.score(prompts, continuations, eos=True, separator=joiner, progress=counter)
     sums = []
     for scored, owner, candidates in zip(scores, owners, asked, strict=True):
         names = len(candidates.names)

@@ -163,7 +163,8 @@ class _GraphStrategy:
         ruled: dict[tuple[FactKey, FormerObjects], RuledFact] = {}
         keys = []
         for fact, clozes in asked:
-            rules = [former_objects(self._former, self._as_of, speaks_of_today(cloze.template)) for cloze in clozes]
+            today = [speaks_of_today(cloze.template, cloze.language) for cloze in clozes]
+            rules = [former_objects(self._former, self._as_of, is_present) for is_present in today]
             keys.append([(fact.key, rule) for rule in rules])
             ruled |= {(fact.key, rule): (fact, rule) for rule in rules}
         retrieved = self._retriever.retrieve(list(ruled.values()), count, seed)

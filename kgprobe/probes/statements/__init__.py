@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.probes.register import ProbeKind, imported, made_by
+from kgprobe.verbalize.language import ENGLISH
 
-INSTRUCTION = (
-    "You are given a statement. Judge whether it is true. Answer with one word: True if it is true, False if it is"
-    " false, or Unknown if you do not know."
-)
+INSTRUCTION = ENGLISH.prompts.statement
+ANSWERS = ENGLISH.prompts.answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class StatementOptions(NegativeOptions):
     instruction: str = option(
         INSTRUCTION, "Instruction before each statement; it should name the answers.", metavar="TEXT"
     )
-    answers: str = option("True/False/Unknown", "The words for true, false and unknown.", metavar="T/F/U")
+    answers: str = option(ANSWERS, "The words for true, false and unknown.", metavar="T/F/U")
 
 
 PROBE = ProbeKind(

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import ALL, by_relation, mean_by_fact, mean_of, normalized, share_of
-from kgprobe.probes.outcome import Alternatives, Evidence, Headline, Outcome, ProbeResults, answered
+from kgprobe.probes.outcome import (
+    PROBABILITY,
+    Alternatives,
+    Evidence,
+    Headline,
+    Outcome,
+    ProbeResults,
+    RatedAnswer,
+    answered,
+)
 from kgprobe.probes.statements.metrics import (
     FALSE,
     JUDGEMENTS,
@@ -141,6 +150,19 @@ class StatementEvidence(JudgementEvidence, frozen=True, eq=False, tag="statement
             probability = float(normalized(negative.log_probabilities)[TRUE])
             names.append((f"{self.answers[TRUE]}: {negative.text}", probability))
         return Alternatives(names)
+
+    @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """Each statement's judgement with its probability among true and false: a statement is one of the two."""
+        rated = []
+        for statement, truth in ((self.fact, TRUE), *((negative, FALSE) for negative in self.negatives)):
+            judgement = statement.judgement
+            if judgement == UNKNOWN:
+                rated.append(RatedAnswer(PROBABILITY, None, reason="judged unknown"))
+                continue
+            confidence = float(normalized(statement.log_probabilities[[TRUE, FALSE]])[judgement])
+            rated.append(RatedAnswer(PROBABILITY, confidence, judgement == truth))
+        return rated
 
     @property
     def right_answer(self) -> str:

@@ -18,6 +18,7 @@ from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.pool_draws import generator_of
 from kgprobe.sampling.statement_negatives import OBJECT, FalseFact, StatementNegatives
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.tense import has_ended, templates_of
 
@@ -39,21 +40,27 @@ class StatementWords:
     past: Mapping[str, Sequence[str]]
     labels: Mapping[str, str]
     generic: Mapping[str, Sequence[str]]
+    language: Language = ENGLISH
 
     @classmethod
     def of(cls, graph: Graph) -> "StatementWords":
         """Read the templates of a graph."""
         present, past, labels = {}, {}, {}
+        language = language_of(graph.language)
         rows = askable_relations(graph, _TEMPLATES)
         for relation, row in rows.items():
-            present[relation] = list(row["statements"]) or _completed(row["clozes"])
-            past[relation] = _completed(row["past_clozes"])
+            present[relation] = list(row["statements"]) or list(map(language.sentence, row["clozes"]))
+            past[relation] = list(map(language.sentence, row["past_clozes"]))
             labels[relation] = row["label"]
-        return cls(present, past, labels, generic_setting(rows))
+        return cls(present, past, labels, generic_setting(rows), language)
 
     def templates(self, relation: str, ended: bool) -> list[str]:
         """Return a relation's templates in the present tense, or in the past tense; the latter may be empty."""
-        return templates_of(self.present[relation], self.past[relation], ended)
+        return templates_of(self.present[relation], self.past[relation], ended, self.language)
+
+    def stated(self, template: str, subject: str, object_: str) -> str:
+        """Return the statement of a template about a subject and an object."""
+        return fill(template, subject, object_, self.language)
 
     def relations_in(self, ended: bool) -> list[str]:
         """Return the relations with templates in this tense."""
@@ -71,10 +78,6 @@ class StatementWords:
 def statement_relations(graph: Graph, relations: Sequence[str] = ()) -> list[str]:
     """Return the sorted ids of the relations, among some or all, with templates of statements."""
     return list(askable_relations(graph, _TEMPLATES, relations))
-
-
-def _completed(clozes: Sequence[str]) -> list[str]:
-    return [f"{cloze.removesuffix('.')}." for cloze in clozes]
 
 
 # Key of the random stream of templates, different from all other streams of the same seed.
@@ -126,6 +129,7 @@ class StatementItems:
         """
         self.relations: Sequence[str] = statement_relations(graph, relations)
         self._words = StatementWords.of(graph)
+        self.language = self._words.language
         self._graph = graph
         self._as_of = as_of
         self._count = negatives
@@ -192,8 +196,9 @@ class StatementItems:
         worded = []
         for negative in negatives:
             template = own if negative.relation == fact.relation else drawn(negative.relation)
-            worded.append(FalseStatement(negative, fill(template, negative.subject_label, negative.object_label)))
-        return StatementItem(fact, fill(own, fact.subject_label, fact.object_label), worded)
+            false = self._words.stated(template, negative.subject_label, negative.object_label)
+            worded.append(FalseStatement(negative, false))
+        return StatementItem(fact, self._words.stated(own, fact.subject_label, fact.object_label), worded)
 
     def _has_ended(self, fact: AskedFact) -> bool:
         return has_ended(fact.end, self._as_of)

@@ -4,7 +4,7 @@ docs/methods/statements.md.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
@@ -15,7 +15,7 @@ from kgprobe.models.scoring.contract import ScoredContinuations, TextScorer
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, unaskable
 from kgprobe.probes.register import ProbeContext
-from kgprobe.probes.statements import StatementOptions
+from kgprobe.probes.statements import ANSWERS, INSTRUCTION, StatementOptions
 from kgprobe.probes.statements.evidence import JudgedStatement, NegativeStatement, StatementEvidence
 from kgprobe.probes.statements.items import StatementItem, StatementItems, statement_items
 from kgprobe.probes.statements.metrics import JUDGEMENTS, RIGHT_MEANS, verdict_of
@@ -29,6 +29,12 @@ class StatementProbe:
         self.relations: Sequence[str] = items.relations
         self._items = items
         self._scorer = scorer
+        self._language = items.language
+        # Their defaults are those of the language asked.
+        if options.instruction == INSTRUCTION:
+            options = replace(options, instruction=self._language.prompts.statement)
+        if options.answers == ANSWERS:
+            options = replace(options, answers=self._language.prompts.answers)
         self._options = options
         words = tuple(map(str.strip, options.answers.split("/")))
         if len(words) != len(JUDGEMENTS) or not all(words) or len(set(words)) != len(words):
@@ -65,6 +71,7 @@ class StatementProbe:
             self._scorer.score(
                 prompts,
                 [self._answers] * len(prompts),
+                separator=self._language.joiner,
                 beginnings=[self._beginning] * len(prompts),
                 progress=share_counter(len(prompts) * len(self._answers)),
             )
@@ -74,10 +81,11 @@ class StatementProbe:
 
     @property
     def _beginning(self) -> str:
-        return f"{self._options.instruction.strip()}\n\nStatement:"
+        return f"{self._options.instruction.strip()}\n\n{self._language.prompts.statement_label}"
 
     def _prompt(self, statement: str) -> str:
-        return f"{self._beginning} {statement}\nAnswer:"
+        language = self._language
+        return f"{self._beginning}{language.joiner}{statement}\n{language.prompts.answer_label}"
 
     def _outcome(self, item: StatementItem, scored: Sequence[ScoredContinuations]) -> Outcome:
         key, relation = item.fact.key, item.fact.relation

@@ -10,25 +10,11 @@ from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
 from kgprobe.probes.statements import NegativeOptions
+from kgprobe.verbalize.language import ENGLISH
 
 # Placeholder of the statement in an instruction.
 STATEMENT = "{statement}"
-# The examples avoid facts of a graph.
-INSTRUCTION = f"""\
-Judge each statement. Answer True if you know that it is true, False if you know that it is false, and Unknown if you \
-do not know.
-
-Statement: Water is made of hydrogen and oxygen.
-Answer: True
-
-Statement: The name of my neighbour's cat is Felix.
-Answer: Unknown
-
-Statement: The Moon is larger than the Earth.
-Answer: False
-
-Statement: {STATEMENT}
-Answer:"""
+INSTRUCTION = ENGLISH.prompts.true_false
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ import pandas as pd
 
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Table
-from kgprobe.probes.confidence import share_of
-from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered
+from kgprobe.probes.confidence import agreement_of, share_of
+from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, RatedAnswer, answered
 from kgprobe.probes.statements.evidence import JudgementEvidence, judgement_results
-from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, TRUE
+from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE
 from kgprobe.probes.thoughts import thought_tables
 
 
@@ -69,6 +69,15 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
         lines = [" / ".join(self.fact.answers)]
         lines += [f"{negative.text} {' / '.join(negative.answers)}" for negative in self.negatives]
         return Alternatives(text="\n".join(lines))
+
+    @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """Each statement's most frequent judgement, by the agreement of its answers; unknown is an abstention."""
+        rated = []
+        for statement, truth in ((self.fact, TRUE), *((negative, FALSE) for negative in self.negatives)):
+            judgements = [judgement if judgement in (TRUE, FALSE) else None for judgement in statement.judgements]
+            rated.append(agreement_of(judgements, [truth]))
+        return rated
 
     @property
     def right_answer(self) -> str:

@@ -4,7 +4,7 @@ Section 3.1 of the paper on evaluating with large graphs; docs/methods/judge.md.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain, islice, product
 from operator import attrgetter
 from typing import Any
@@ -20,7 +20,7 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import ProbeContext
 from kgprobe.probes.statements.items import StatementItem, StatementItems, statement_items
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
-from kgprobe.probes.true_false import STATEMENT, TrueFalseOptions
+from kgprobe.probes.true_false import INSTRUCTION, STATEMENT, TrueFalseOptions
 from kgprobe.probes.true_false.evidence import AnsweredNegative, AnsweredStatement, TrueFalseEvidence
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.answers import judgement_of
@@ -30,6 +30,10 @@ class TrueFalseProbe:
     """Probe that labels statements by repeated answers. A fact is right if it is labelled true, its negatives false."""
 
     def __init__(self, items: StatementItems, generator: Generator, options: TrueFalseOptions) -> None:
+        self._language = items.language
+        if options.instruction == INSTRUCTION:
+            # The default is that of the language asked.
+            options = replace(options, instruction=self._language.prompts.true_false)
         count = options.instruction.count(STATEMENT)
         if count != 1:
             raise ArgumentError("instruction", f"has {count} places for the statement; expected is {STATEMENT} once.")
@@ -107,9 +111,9 @@ class TrueFalseProbe:
         for negative, own in zip(item.negatives, texts[1:], strict=True):
             false = negative.fact
             ids = (false.subject, false.relation, false.object)
-            negatives.append(AnsweredNegative(negative.text, own, _read(own), false.replaced, *ids))
+            negatives.append(AnsweredNegative(negative.text, own, self._read(own), false.replaced, *ids))
         evidence = TrueFalseEvidence(
-            fact=AnsweredStatement(item.text, texts[0], _read(texts[0])),
+            fact=AnsweredStatement(item.text, texts[0], self._read(texts[0])),
             object=item.fact.object,
             negatives=tuple(negatives),
             wanted=self._options.negatives,
@@ -119,9 +123,9 @@ class TrueFalseProbe:
         verdict = verdict_of(evidence.fact.judgement, list(map(attrgetter("judgement"), evidence.negatives)))
         return Outcome(key, verdict, relation, prompt, evidence=evidence)
 
-
-def _read(answers: Sequence[str]) -> tuple[int, ...]:
-    return tuple(NONE if word is None else JUDGEMENTS.index(word) for word in map(judgement_of, answers))
+    def _read(self, answers: Sequence[str]) -> tuple[int, ...]:
+        words = (judgement_of(answer, self._language) for answer in answers)
+        return tuple(NONE if word is None else JUDGEMENTS.index(word) for word in words)
 
 
 def make_probe(setting: ProbeContext, options: TrueFalseOptions) -> TrueFalseProbe:

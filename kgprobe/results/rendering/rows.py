@@ -17,7 +17,7 @@ from rich.text import Text
 
 from kgprobe.base.sanitize import spreadsheet_cell, visible
 from kgprobe.graph.client import Row
-from kgprobe.graph.rows import cell, plain
+from kgprobe.graph.values import cell, plain
 
 # A column narrower than this is unreadable for long cells; and the width of its borders.
 _READABLE = 12

@@ -13,7 +13,7 @@ from rich.text import Text
 from kgprobe.base.intervals import Mean, Percent, Points, Share
 from kgprobe.base.sanitize import visible
 from kgprobe.base.tables import Table
-from kgprobe.graph.rows import cell
+from kgprobe.graph.values import cell
 from kgprobe.results.rendering.rows import TwoLines
 
 # Maximum number of rows with the same cell in the grouping column.

@@ -115,7 +115,7 @@ def relation_line(relation: Relation, notes: Mapping[str, Any] | None = None) ->
 def checked_relation(line: RelationLine) -> Iterator[Relation | Rejected]:
     """Yield the rejected templates of a relation, then the relation with the others; ValueError for an invalid id."""
     identifier, label = check_id(line.id), tidy(line.label or "")
-    usable: dict[str, tuple[str, ...]] = {}
+    usable: dict[str, Any] = {}
     for kind, templates in _templates_by_kind(line).items():
         usable[f"{kind}s"] = ()
         for template in tidy_all(map(_single_spaced, templates)):

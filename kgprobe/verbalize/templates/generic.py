@@ -2,7 +2,8 @@
 
 The first and last words determine the form of the label: a verb (*shares border with*), a participle (*located in*), a
 noun before a preposition (*member of*), a plural (*characters*), or else a noun (*capital*). A label in another form is
-quoted: *The "50% of" of [X] is [Y]*. The sentences are plain and can read badly: review them.
+quoted: *The "50% of" of [X] is [Y]*. The sentences are plain and can read badly: review them. Those in other languages
+are made by :mod:`.forms`.
 """
 
 import re
@@ -11,6 +12,8 @@ from typing import NamedTuple
 
 from kgprobe.base.records import Relation
 from kgprobe.verbalize.articles import indefinite, without_article
+from kgprobe.verbalize.language import ENGLISH, Language
+from kgprobe.verbalize.templates.forms import templates_of_label
 from kgprobe.verbalize.templates.kinds import OBJECT, SUBJECT
 from kgprobe.verbalize.tense import base_of, in_the_past, tense_of
 
@@ -95,19 +98,20 @@ def label_of(relation: Relation) -> str:
     return words.lower() if words.isupper() else words
 
 
-def generic_relation(relation: Relation, who: bool = False) -> Relation:
+def generic_relation(relation: Relation, who: bool = False, language: Language = ENGLISH) -> Relation:
     """Return a relation with templates of all kinds made from its label, in place of its own.
 
     >>> generic_relation(Relation("P36", "capital")).wh_questions
     ('What is the capital of [X]?',)
 
-    ``who`` means that the objects are persons. The result is without any template if :func:`label_of` is empty. A
-
-    wh-question or a reverse cloze is missing where the form of the label gives none.
+    ``who`` means that the objects are persons. The result is without any template if :func:`label_of` is empty, or the
+    language has no forms. A wh-question or a reverse cloze is missing where the form of the label gives none.
     """
     label = label_of(relation)
     if not _LETTER.search(label):
         return _without_templates(relation)
+    if not language.is_english:
+        return _in_language(relation, label, who, language)
     cloze = cloze_of_label(label) or f"The {_quoted(label)} of [X] is [Y]"
     questions = questions_of(cloze, "Who" if who else "What")
     return replace(
@@ -121,9 +125,24 @@ def generic_relation(relation: Relation, who: bool = False) -> Relation:
     )
 
 
-def completed(relation: Relation, who: bool = False) -> Relation:
+def _in_language(relation: Relation, label: str, who: bool, language: Language) -> Relation:
+    templates = templates_of_label(label, language, who=who)
+    if templates is None:
+        return _without_templates(relation)
+    return replace(
+        _without_templates(relation),
+        clozes=(templates.cloze,),
+        past_clozes=(templates.past_cloze,),
+        statements=(language.sentence(templates.cloze),),
+        yes_no_questions=(templates.yes_no_question,),
+        wh_questions=tuple(filter(None, [templates.wh_question])),
+        reverse_clozes=tuple(filter(None, [templates.reverse_cloze])),
+    )
+
+
+def completed(relation: Relation, who: bool = False, language: Language = ENGLISH) -> Relation:
     """Return a relation with generic templates of each kind that it lacks; see :func:`generic_relation`."""
-    generic = generic_relation(relation, who)
+    generic = generic_relation(relation, who, language)
     missing = {name: getattr(generic, name) for name in FIELDS if not getattr(relation, name)}
     return replace(relation, **missing)
 

@@ -17,6 +17,8 @@ CLOZES = {"hand": "clozes", "mined": "mined_clozes", "generic": "clozes"}
 GENERIC = "generic"
 # A verbatim sentence of a data set, which is also stored under its kind.
 SENTENCE = "sentence"
+FULL_STOPS = (".", "。", "।", "۔", "։")
+QUESTION_MARKS = ("?", "？", "؟", "՞")
 
 
 def check_template(kind: str, text: str) -> list[str]:
@@ -38,9 +40,13 @@ def check_template(kind: str, text: str) -> list[str]:
             problems.append(f"has {placeholder} {text.count(placeholder)} times where {expected} is expected")
     if "[" in text.replace(SUBJECT, "").replace(OBJECT, ""):
         problems.append(f"has a bracket that is neither {SUBJECT} nor {OBJECT}")
-    endings = (("cloze", answer, answer), ("statement", ".", "a full stop"), ("question", "?", "a question mark"))
-    for name, ending, description in endings:
-        if kind.endswith(name) and not text.endswith(ending):
+    endings = (
+        ("cloze", (answer,), answer),
+        ("statement", FULL_STOPS, "a full stop"),
+        ("question", QUESTION_MARKS, "a question mark"),
+    )
+    for name, marks, description in endings:
+        if kind.endswith(name) and not text.endswith(marks):
             problems.append(f"does not end in {description}")
     return problems
 
@@ -56,7 +62,7 @@ def backwards(relation: Relation) -> Relation:
     Forward templates become its reverse templates. A closed list of answers contains objects, and is dropped.
     """
     declarative = (*relation.statements, *relation.sentences)
-    bare = (sentence.removesuffix(".").rstrip() for sentence in declarative)
+    bare = (sentence.removesuffix(".").removesuffix("。").rstrip() for sentence in declarative)
     clozes = [*relation.reverse_clozes, *(text for text in bare if not check_template("reverse_cloze", text))]
     return Relation(
         id=relation.id,

@@ -14,7 +14,7 @@ from filelock import FileLock, ReadWriteLock
 
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.graph.servers.opening import folder_of
+from kgprobe.graph.servers.folder import folder_of
 
 REPOSITORY = Path(__file__).parents[3]
 WIPE = (REPOSITORY / "tests" / "data" / "wipe.cypher").read_text(encoding="utf-8")

@@ -16,9 +16,9 @@ import pytest
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
-from kgprobe.graph.servers.folder import Folder
+from kgprobe.graph.servers.folder import Folder, folder_of
 from kgprobe.graph.servers.leases import start, stop
-from kgprobe.graph.servers.opening import folder_of, open_graph
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.server import ServerOptions, status_of
 from kgprobe.graph.servers.signals import ending_in_order
 from tests.graph.servers.servers import clean_environment, servers_on, wait_for

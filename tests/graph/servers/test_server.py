@@ -23,9 +23,9 @@ from kgprobe.base import progress
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.servers import server
-from kgprobe.graph.servers.folder import Folder, User
+from kgprobe.graph.servers.folder import Folder, User, folder_of
 from kgprobe.graph.servers.leases import start, stop
-from kgprobe.graph.servers.opening import folder_of, open_graph
+from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.processes import ProcessKey, find, free_ports, is_open, key_of
 from kgprobe.graph.servers.server import ServerOptions, status_of
 from tests.cases import slow_except

@@ -107,7 +107,7 @@ def test_values(text: str, datatype: str, id_: str, label: str) -> None:
     ("text", "kind"),
     [
         *[("1950-02-30", "date"), ("1950-13-01", "date"), ("yesterday", "date"), ("--02-30", "gMonthDay")],
-        *[("12.5", "integer"), ("many", "integer"), ("NaN", "double"), ("1e99999", "double"), ("", "double")],
+        *[("12.5", "integer"), ("many", "integer"), ("1e99999", "double"), ("", "double")],
     ],
 )
 def test_what_is_no_value_of_its_type_is_refused(text: str, kind: str) -> None:

@@ -273,6 +273,51 @@ def test_languages_come_in_order_then_all_then_none(tmp_path: Path) -> None:
     assert labels == {f"{EX}a": "Ah", f"{EX}b": "Bee", f"{EX}c": "Ceh", f"{EX}d": "D"}
 
 
+def test_regional_languages_come_after_their_language(tmp_path: Path) -> None:
+    text = (
+        f'{PREFIXES}ex:a ex:p ex:b, "tap"@en-US, "robinet"@fr . ex:a rdfs:label "Colour"@en-GB, "Color"@en-US .\n'
+        'ex:b rdfs:label "Autumn"@en, "Fall"@en-US .\n'
+    )
+    paths = write(tmp_path, {"a.ttl": text})
+    known = read(paths)
+    labels = {id_: entity.label for id_, entity in known.entities.items()}
+    assert labels == {f"{EX}a": "Colour", f"{EX}b": "Autumn", "tap^^string": "tap"}
+    assert known.not_loaded == {"text in another language": 1}
+    entities = read(paths, languages=["en-US", "en"]).entities
+    assert (entities[f"{EX}a"].label, entities[f"{EX}b"].label) == ("Color", "Fall")
+
+
+def test_named_quotations_give_validity(tmp_path: Path) -> None:
+    text = (
+        f'{PREFIXES}ex:a ex:p ex:b ~ ex:r {{| schema:startDate "2001"^^xsd:gYear |}} .\n'
+        "ex:r2 rdf:reifies <<( ex:a ex:p ex:c )>> . ex:a ex:p ex:c .\n"
+        'ex:r2 schema:startDate "2002"^^xsd:gYear ; schema:endDate "2003"^^xsd:gYear .\n'
+        'ex:fair schema:startDate "1999"^^xsd:gYear . ex:Ann ex:says <<( ex:a ex:p ex:d )>> .\n'
+    )
+    known = read(write(tmp_path, {"a.ttl": text}))
+    assert {(one.subject, one.object, one.start, one.end) for one in known.facts} == {
+        (f"{EX}a", f"{EX}b", "2001", None),
+        (f"{EX}a", f"{EX}c", "2002", "2003"),
+        (f"{EX}fair", "1999", None, None),
+    }
+    assert known.rejected == []
+    assert known.not_loaded == {"quoted statement": 1}
+
+
+def test_values_without_a_name_are_counted_or_rejected_as_written(tmp_path: Path) -> None:
+    text = (
+        f'{PREFIXES}ex:a ex:p "NaN"^^xsd:double, "-INF"^^xsd:float, "2001+02:00"^^xsd:gYear,\n'
+        '"P1Y"^^xsd:duration,\n"--02-30"^^xsd:gMonthDay, "--02-29"^^xsd:gMonthDay . ex:caf%E9 ex:p ex:a .\n'
+    )
+    known = read(write(tmp_path, {"a.ttl": text}))
+    assert {fact.object for fact in known.facts} == {"2001", "P1Y^^string", "--02-29^^dayOfYear", f"{EX}a"}
+    assert known.not_loaded == {"number that is infinite or missing": 2}
+    line = PREFIXES.count("\n") + 3
+    assert known.rejected == [("a.ttl", line, "'--02-30' is not a day of a year: its month or day does not exist")]
+    # Percent signs of Latin-1.
+    assert known.entities[f"{EX}caf%E9"].label == ""
+
+
 def test_numbers_of_other_datatypes_have_units(tmp_path: Path) -> None:
     text = (
         f'{PREFIXES}ex:a ex:long "5.50"^^<http://a/unit/kilometre> ;'

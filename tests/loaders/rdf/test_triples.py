@@ -109,3 +109,41 @@ def test_truncated_archive_is_reported_without_half_triples(tmp_path: Path, pref
     lines = text.splitlines()
     assert all(str(quad) + " ." == lines[number - 1] for number, quad in whole)
     assert line == whole[-1][0] + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("trig.ttl", "@prefix a: <http://a/> .\na:g { a:a a:p a:b . }\n"),
+        ("json.ttl", '{"@id": "http://a/a", "http://a/p": "x"}'),
+        ("objects.ttl", "<http://a/a> <http://a/p> <http://a/b>, <http://a/c> .\n"),
+        ("numbers.ttl", "# head\n<http://a/a> <http://a/p> 5 .\n"),
+        ("lines.jsonld", triple("a")),
+        ("mark.nt", f"\ufeff{triple('a')}"),
+    ],
+)
+def test_content_decides_the_format(tmp_path: Path, name: str, content: str) -> None:
+    assert {subject for _, subject in read(tmp_path / name, content)} == {"a"}
+
+
+@pytest.mark.parametrize(
+    "context", ['"https://schema.org"', '["https://schema.org/", {}]', '[\n"http://schema.org"\n]']
+)
+def test_schema_org_context_is_known_in_lists(tmp_path: Path, context: str) -> None:
+    path = tmp_path / "page.jsonld"
+    path.write_text(f'{{"@context": {context},\n"@id": "http://a/a", "name": "https://schema.org/"}}')
+    ((_, quad),) = read_triples(open_input(path))
+    assert str(quad) == '<http://a/a> <http://schema.org/name> "https://schema.org/"'
+
+
+def test_entities_of_xml_are_expanded_within_limits(tmp_path: Path) -> None:
+    document = (
+        '<?xml version="1.0"?>\n<!DOCTYPE r [{}]>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+        ' xmlns:p="http://p/">\n<rdf:Description rdf:about="&a;a"><p:p>&a;</p:p></rdf:Description></rdf:RDF>'
+    )
+    fine = document.format('<!ENTITY host "http://a"><!ENTITY a "&host;/">')
+    assert read(tmp_path / "fine.rdf", fine) == [(4, "a")]
+    steps = "".join(f'<!ENTITY {name}\n"{f"&{former};" * 10}">' for former, name in zip("wvu", "vua", strict=True))
+    bomb = document.format(f'<!ENTITY w "{"x" * 50}">{steps}')
+    ((line, reason),) = read(tmp_path / "bomb.rdf", bomb)
+    assert (line, reason) == (1, "an entity of its DOCTYPE stands for more than 10,000 characters; write them out")

@@ -146,6 +146,28 @@ def test_counts_equal_a_naive_recomputation(loaded: Graph) -> None:
 
 
 @pytest.mark.parametrize(
+    ("samples", "rated"),
+    [
+        # Names of one entity are one answer, others are apart.
+        (["Rome", "the city of Rome", "in Rome.", "Lima", "Oslo", "Paris"], (0.5, False)),
+        (["Paris", "Rome", "City of Paris", "It is Paris", "Lima", "Lima"], (0.5, True)),
+        (["Atlantis", "atlantis!", "Lemuria", "Rome"], (0.5, False)),
+        # The first of a tie; a refusal is no answer.
+        (["Rome", "Paris", "Lima"], (1 / 3, False)),
+        (["I don't know.", "Paris", "I don't know."], None),
+        (["Paris", "Paris"], None),
+    ],
+)
+def test_agreement_is_that_of_entities(loaded: Graph, samples: list[str], rated: tuple[float, bool] | None) -> None:
+    left = iter(samples)
+    generator = Scripted(lambda request, _: next(left) if request.temperature else "Lima")
+    (outcome,) = ask(loaded, generator, ["f2"], prompts=1, samples=len(samples))
+    (found,) = evidence_of(outcome).rated
+    assert ((found.confidence, found.right) if rated else found.confidence) == rated
+    assert (found.reason is None) == (rated is not None)
+
+
+@pytest.mark.parametrize(
     ("said", "verdict", "prediction"),
     [
         (("Rome", "Rome", "Lima"), Verdict.RIGHT, None),

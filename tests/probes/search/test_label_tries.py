@@ -11,6 +11,7 @@ from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.probes.search.label_tries import LabelTrie, LabelTries, NameSet
+from kgprobe.verbalize.sentences import Cloze
 from tests.models.tiny import byte_level, unigram
 from tests.written_source import WrittenSource
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 CITIES = NameSet("members", "city")
 CAPITALS = NameSet("objects", "P36")
-PLAIN = "The capital of [X] is [Y]"
+PLAIN = Cloze("The capital of [X] is [Y]", "Japan")
 SOURCE = WrittenSource(
     [
         Entity("c", "Japan", types=("country",)),
@@ -56,10 +57,10 @@ def test_trie_has_the_names_of_its_pool(graph: Graph) -> None:
     assert names(tries.open(CITIES, PLAIN)) == {TOKYO: ["Edo", "Tokyo", "Tōkyō"], KYOTO: ["Kyoto"]}
     assert names(tries.open(CAPITALS, PLAIN)) == {TOKYO: ["Edo", "Tokyo", "Tōkyō"], YORK: ["York"]}
     assert names(tries.open(NameSet("members", "nothing"), PLAIN)) == {}
-    articles = tries.open(CITIES, "The capital of [X] is a [Y]")
+    articles = tries.open(CITIES, Cloze("The capital of [X] is a [Y]", "Japan"))
     assert names(articles) == {TOKYO: ["a Tokyo", "a Tōkyō", "an Edo"], KYOTO: ["a Kyoto"]}
     # Templates that put names in the same way have the same trie.
-    assert tries.open(CITIES, "[X] is ruled from [Y]") is tries.open(CITIES, PLAIN)
+    assert tries.open(CITIES, Cloze("[X] is ruled from [Y]", "Japan")) is tries.open(CITIES, PLAIN)
 
 
 def test_trie_is_rebuilt_only_after_a_load(graph: Graph, home: Path) -> None:

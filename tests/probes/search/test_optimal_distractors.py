@@ -23,9 +23,10 @@ from kgprobe.probes.search.most_plausible import TOLERANCE
 from kgprobe.probes.search.optimal_distractors import OptimalDistractors
 from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.sentences import Cloze
 from tests.models.exactness import score_tolerance
-from tests.models.tiny import byte_level, random_model, tiny_scorer
+from tests.models.tiny import byte_level, naive_score, random_model, tiny_scorer
 from tests.sampling import enumerable
 from tests.written_source import WrittenSource
 
@@ -137,6 +138,31 @@ PEOPLE = [
 ]
 RELATION = Relation("P36", "capital", clozes=("The capital of [X] is [Y]",))
 FACTS = [Fact("f", "c", "P36", "e0"), Fact("alone", "c", "P36", "lonely"), Fact("t", "c", "P36", "town")]
+
+
+def test_chinese_names_are_searched_without_a_space(graph: Graph, tiny: Scorer, equal: float) -> None:
+    cities = ["北京", "巴黎", "东京", "大阪", "Łódź"]
+    people = [
+        Entity("c", "日本", types=("country",)),
+        *(Entity(f"e{n}", name, (f"{name}市",), types=("city",)) for n, name in enumerate(cities)),
+    ]
+    facts = [Fact("f", "c", "P36", "e2")]
+    load(graph, WrittenSource(people, facts))
+    (fact,) = describe_facts(graph, [FactKey("c", "f")])
+    cloze = Cloze("[X]的首都是[Y]", fact.subject_label, language=language_of("zh"))
+    (retrieved,) = OptimalDistractors(graph, tiny, exact=True).retrieve([(fact, cloze)], 3)
+    values = {}
+    for entity in people[1:]:
+        texts = [f"日本的首都是{name}" for name in (entity.label, *entity.aliases)]
+        naive = [
+            naive_score(tiny.model, tiny.tokenizer, [0], cloze.prompt, "", eos=True, joined=text) for text in texts
+        ]
+        values[entity.id] = logsumexp(naive)
+    del values["e2"]
+    best = sorted(values, key=values.__getitem__, reverse=True)[:3]
+    assert [rival.id for rival in retrieved.distractors] == best
+    assert retrieved.log_plausibilities == pytest.approx([values[id_] for id_ in best], abs=equal)
+    assert retrieved.certified == 3
 
 
 def ask(graph: Graph, scorer: Scorer, strategy: str, facts: Sequence[str], distractors: int = 3) -> list[Outcome]:

@@ -108,6 +108,10 @@ def test_majority_is_the_label(filled: Graph) -> None:
         (negative,) = evidence.negatives
         assert (negative.judgement, negative.replaced) == (FALSE, "object")
         assert (negative.subject, negative.relation) == (f"c{number}", "capital")
+        fact, of_negative = evidence.rated
+        assert (of_negative.confidence, of_negative.right) == (1.0, True)
+        agreement = [(2 / 3, True), (2 / 3, False), None, (1 / 3, True), None][number]
+        assert ((fact.confidence, fact.right) if agreement else fact.confidence) == agreement
         assert outcome.prompt == INSTRUCTION.replace("{statement}", text)
     assert [evidence_of(outcomes[f"f{n}"]).prediction for n in range(4)] == [
         None,

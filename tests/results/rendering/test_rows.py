@@ -10,7 +10,7 @@ from rich.table import Table
 
 from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph
-from kgprobe.graph.rows import cell, plain
+from kgprobe.graph.values import cell, plain
 from kgprobe.results.rendering.rows import json_lines, table, write_csv
 
 PATH = """
