@@ -3,6 +3,7 @@
 // the entity to that answer. Walks the facts of each entity, and those of its object.
 // $rows: [{index, relation, next: id of the second relation, middle, answer, numbers}], $as_of: yyyymmdd
 //   -> index, number, id, label, middle, middle_label
+// Language: entity, middle
 UNWIND $rows AS row
 UNWIND row.numbers AS number
 MATCH (entity:Entity {number: number})

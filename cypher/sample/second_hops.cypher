@@ -4,6 +4,7 @@
 //   -> fact, middles: number of current objects of its subject and relation, relation, answers: number of current objects of the
 //      fact's object and this relation, second: id of such a fact, answer, label, aliases: of such an object; joined: number of facts
 //      between it and the fact's subject, of any time and direction; a fact without a way on has one row, with a null relation
+// Language: answer
 UNWIND $rows AS row
 MATCH (subject:Entity {id: row.subject})-[fact:FACT {id: row.fact}]->(middle:Entity)
 USING INDEX SEEK subject:Entity(id)

@@ -51,7 +51,7 @@ class TwoHopEvidence(Evidence, frozen=True, eq=False, tag="two-hops"):
         second_fact: id.
         other: the control's subject and middle; None if there is none.
         shortcuts: number of second facts that were not drawn because a fact joins the ends.
-        named: number of those not drawn because the question names the middle or the answer.
+        revealed: number of those not drawn because the question names the middle or the answer.
         first: the question about the first fact.
         second: the answer C with its rivals: the question about the second fact, the composed one, and that of the
             control if there is one.
@@ -63,7 +63,7 @@ class TwoHopEvidence(Evidence, frozen=True, eq=False, tag="two-hops"):
     second_fact: str
     other: OtherPath | None
     shortcuts: int
-    named: int
+    revealed: int
     first: DistractorEvidence
     second: DistractorEvidence
 
@@ -167,7 +167,7 @@ def _row(evidence: TwoHopEvidence) -> dict[str, Any]:
         "hops": scores[0] * scores[1],
         "product": scores[0] * scores[1] * scores[2],
         "shortcuts": evidence.shortcuts,
-        "named": evidence.named,
+        "revealed": evidence.revealed,
     }
 
 
@@ -244,11 +244,11 @@ def _pairs_table(paths: pd.DataFrame, notes: list[str]) -> Table:
 def _notes(paths: pd.DataFrame, described: Mapping[str, Any]) -> list[str]:
     """Return notes on left out paths and relations."""
     notes = ["Composition right, and for another subject: where both hops are known."]
-    shortcuts, named = int(paths["shortcuts"].sum()), int(paths["named"].sum())
-    if shortcuts or named:
+    shortcuts, revealed = int(paths["shortcuts"].sum()), int(paths["revealed"].sum())
+    if shortcuts or revealed:
         notes.append(
             f"Left out as second facts of the asked ones: {shortcuts:,} with a fact that joins both ends (a shortcut),"
-            f" and {named:,} whose question names the middle or the answer."
+            f" and {revealed:,} whose question names the middle or the answer."
         )
     lacking = described.get("without_phrase", ())
     if lacking:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from kgprobe.base.errors import KgprobeError, UnknownNameError
+from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.models.scoring.contract import TextScorer
@@ -34,6 +34,7 @@ from kgprobe.sampling.question_negatives import Negative, Negatives
 from kgprobe.sampling.two_hop_paths import OtherMiddles, OtherSubject, SecondHop, WaysOn, ways_on
 from kgprobe.verbalize.answers import named_in
 from kgprobe.verbalize.askable_relations import askable_relations, generic_setting
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.noun_phrases import cloze_for_phrase, composed, naming_cloze
 from kgprobe.verbalize.sentences import Cloze
 
@@ -52,7 +53,7 @@ class _Path:
     first: AskedFact
     second: AskedFact
     shortcuts: int
-    named: int
+    revealed: int
     other: OtherSubject | None = None
 
 
@@ -62,7 +63,7 @@ class _DrawnHop:
 
     hop: SecondHop
     shortcuts: int
-    named: int
+    revealed: int
 
 
 class TwoHopProbe:
@@ -77,9 +78,13 @@ class TwoHopProbe:
         ones with a noun phrase.
 
         Raises:
+            ArgumentError: the graph is asked in another language than English.
             UnknownNameError: a listed relation, or one of ``options.second``, is not active or lacks the sentence.
             KgprobeError: no relation has a noun phrase.
         """
+        language = language_of(graph.language)
+        if not language.is_english:
+            raise ArgumentError("ask_in", f"is {language.code}; two hops need noun phrases, which have English rules.")
         rows = askable_relations(graph, ["clozes"])
         if relations:
             askable_relations(graph, ["clozes"], relations)
@@ -135,7 +140,7 @@ class TwoHopProbe:
         return in_order(described, reasons, self._outcomes(self._paths(drawn, seed), seed))
 
     def _reason(self, fact: AskedFact) -> str | None:
-        """Return why a fact cannot be a first hop, as far as its own row says; None if it can."""
+        """Return why a fact cannot be a first hop, by its own properties; None if it can."""
         if fact.relation not in self._naming:
             return "its relation is not asked: it is inactive, not selected, or has no noun phrase"
         if reason := nameless(fact) or not_begun(fact, self._as_of):
@@ -154,19 +159,19 @@ class TwoHopProbe:
             return "its subject has several objects by its relation, so the middle is not unique"
         if not ways.hops:
             return "its object has no askable relation with one object, other than both ends"
-        hops, named = [], 0
+        hops, revealed = [], 0
         for hop in ways.hops:
             names = (*fact.object_names, *hop.names)
             if named_in(self._composed(fact, hop.relation, fact.subject_label).prompt, names):
-                named += 1
+                revealed += 1
             elif not hop.shortcut:
                 hops.append(hop)
-        shortcuts = len(ways.hops) - len(hops) - named
+        shortcuts = len(ways.hops) - len(hops) - revealed
         if not hops:
-            faults = {"a fact joins both ends": shortcuts, "the question names the middle or the answer": named}
+            faults = {"a fact joins both ends": shortcuts, "the question names the middle or the answer": revealed}
             return f"all of its second facts are left out: {', or '.join(filter(faults.get, faults))}"
         place = int(generator_of(fact.key, [*seed, SECOND_FACTS]).integers(len(hops)))
-        return _DrawnHop(hops[place], shortcuts, named)
+        return _DrawnHop(hops[place], shortcuts, revealed)
 
     def _composed(self, fact: AskedFact, relation: str, subject: str) -> Cloze:
         return composed(self._seconds[relation], self._naming[fact.relation], subject)
@@ -184,7 +189,7 @@ class TwoHopProbe:
         others = self._others.draw(pairs, seed, admits)
         paths = []
         for (first, second), (_, hop), other in zip(pairs, drawn, others, strict=True):
-            paths.append(_Path(first, second, hop.shortcuts, hop.named, other))
+            paths.append(_Path(first, second, hop.shortcuts, hop.revealed, other))
         return paths
 
     def _outcomes(self, paths: Sequence[_Path], seed: Sequence[int]) -> list[Outcome]:
@@ -199,8 +204,8 @@ class TwoHopProbe:
             if path.other is not None:
                 clozes.append(self._composed(first, second.relation, path.other.label))
             items.append(ClozeItem(second, clozes))
-        asked = iter(self._comparison.answer(items, seed))
-        return [_outcome(path, list(islice(asked, 2))) for path in paths]
+        outcomes = iter(self._comparison.answer(items, seed))
+        return [_outcome(path, list(islice(outcomes, 2))) for path in paths]
 
 
 class _RelationAnswers:
@@ -229,11 +234,11 @@ def _distractor(negative: Negative, fact: AskedFact) -> Distractor:
     return Distractor(negative.id, negative.label, negative.aliases, 0, f"object of {fact.relation_label}")
 
 
-def _outcome(path: _Path, asked: Sequence[Outcome]) -> Outcome:
+def _outcome(path: _Path, hops: Sequence[Outcome]) -> Outcome:
     """Return the outcome of a path from those of both facts."""
     first, second = path.first, path.second
     evidences: dict[str, DistractorEvidence] = {}
-    for name, outcome in zip(("first", "second"), asked, strict=True):
+    for name, outcome in zip(("first", "second"), hops, strict=True):
         if not isinstance(outcome.evidence, DistractorEvidence):
             return unaskable(first.key, first.relation, f"its {name} hop: {outcome.reason}")
         evidences[name] = outcome.evidence
@@ -251,7 +256,7 @@ def _outcome(path: _Path, asked: Sequence[Outcome]) -> Outcome:
         second_fact=second.key.fact,
         other=other,
         shortcuts=path.shortcuts,
-        named=path.named,
+        revealed=path.revealed,
         first=evidences["first"],
         # The composed question is the one that is shown.
         second=msgspec.structs.replace(evidences["second"], shown=COMPOSED),
