@@ -35,7 +35,7 @@ class WaysOn:
     """The second facts that go on from a fact.
 
     Attributes:
-        middles: number of current objects of the fact's subject and relation.
+        middles: number of current objects of the fact's subject and relation; 0 if nothing goes on from the fact.
         hops: one for each relation by which the fact's object has one object, by relation.
     """
 
@@ -57,7 +57,7 @@ def ways_on(graph: Graph, facts: Sequence[AskedFact], relations: Sequence[str], 
         fact = by_fact[row["fact"]]
         middles[row["fact"]] = row["middles"]
         names = names_of(row["label"], row["aliases"])
-        if row["answers"] == 1 and row["answer"] not in (fact.key.subject, fact.object) and row["label"].strip():
+        if row["answer"] not in (fact.key.subject, fact.object) and row["label"].strip():
             key = FactKey(fact.object, row["second"])
             hops[row["fact"]].append(SecondHop(key, row["relation"], names, row["joined"] > 0))
     return {fact: WaysOn(middles.get(fact, 0), hops[fact]) for fact in by_fact}

@@ -153,8 +153,6 @@ class TwoHopProbe:
 
     def _draw(self, fact: AskedFact, ways: WaysOn, seed: Sequence[int]) -> _DrawnHop | str:
         """Return a second fact of a fact, drawn from its own random stream, or the reason why there is none."""
-        if not ways.middles:
-            return f"it does not hold at {self._as_of}, and the questions are in the present tense"
         if ways.middles > 1:
             return "its subject has several objects by its relation, so the middle is not unique"
         if not ways.hops:
