@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.permission import allow_unknown_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
 from kgprobe.probes.tolerance import tolerance_option
 
@@ -30,9 +31,10 @@ class QuestionOptions:
         " open: only these.",
         choices=DIFFICULTIES,
     )
+    allow_unknown: bool = allow_unknown_option()
     grader: str | None = option(
         None,
-        "Grader: the model that reads answers to who, which and what.",
+        "Grader: the model that reads answers to who, which and what, and refusals in unusual words.",
         metavar="SPEC",
         shown_default="an answer is right if it contains a right name",
     )

@@ -65,6 +65,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         credited_own, credited_any: for a wh-question, True if the answer names the fact's own object, and any right
             object; the option ``credit`` selects the one that is the verdict. None if the grader gave no answer.
         grade_unread: True if the grader's reply is unreadable.
+        unplaced: True if the patterns find neither a yes, a no or a name of the relation nor a refusal.
         written: True if the text is a writer's, False if a template replaced it; None without a writer.
         fell_back: objections to the writer's text, if a template replaced it.
         error: the error class; None if the answer is not wrong.
@@ -89,6 +90,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     credited_own: bool | None = None
     credited_any: bool | None = None
     grade_unread: bool = False
+    unplaced: bool = False
     written: bool | None = None
     fell_back: tuple[str, ...] = ()
     error: str | None = None
@@ -102,6 +104,11 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         """The answer; for an obsolete answer, also the text that names the former object: answer or yes/no question."""
         former = self.answer if self.expected is None else self.text
         return Alternatives(text=self.answer, former=former if self.error == OBSOLETE else None)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The text, and whether it is unplaced."""
+        return {"texts": 1, "unplaced": int(self.unplaced)}
 
     @property
     def question(self) -> str:
@@ -142,6 +149,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
                 "right": outcome.verdict is Verdict.RIGHT,
                 "refused": outcome.verdict is Verdict.REFUSED,
                 "off_format": outcome.verdict is Verdict.OFF_FORMAT,
+                "unplaced": evidence.unplaced,
                 "chance": evidence.chance,
                 "expected": evidence.expected,
                 "candidates": evidence.candidates,
@@ -283,6 +291,9 @@ def _notes(answers: pd.DataFrame, objections: Counter[str]) -> Iterator[str]:
         yield f"Grader and names say the same of {agreed.sum():,} of {len(agreed):,} wh-answers."
     if answers["unread"].any():
         yield f"{answers['unread'].sum():,} replies of the grader could not be read: names decided alone."
+    read = int((answers["unplaced"] & answers["refused"]).sum())
+    if read:
+        yield f"{read:,} of {answers['unplaced'].sum():,} unplaced answers are refusals by the grader."
     written = answers["written"].dropna()
     if len(written):
         text = f"{written.sum():,} of {len(written):,} questions are in the writer's words."

@@ -15,6 +15,7 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.known_names import KnownNames
 from kgprobe.probes.outcome import Outcome
+from kgprobe.probes.permission import permitted
 from kgprobe.probes.questions import ANY, CREDITS, OWN, QuestionOptions
 from kgprobe.probes.questions.evidence import FollowUp, QuestionEvidence
 from kgprobe.probes.questions.grading import (
@@ -24,12 +25,14 @@ from kgprobe.probes.questions.grading import (
     follow_ups,
     grading_prompt,
     read_error,
+    refusal_prompt,
     verify,
     with_both_credits,
 )
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.keys import FactKey
+from kgprobe.verbalize.language import Language
 
 # Further tokens for each further right name.
 _TOKENS_OF_A_NAME = 16
@@ -49,6 +52,7 @@ class QuestionProbe:
         answer_tokens: int = 64,
         thinking: Thinking | None = None,
         tolerance: float | None = None,
+        allow_unknown: bool = False,
     ) -> None:
         """Make a probe.
 
@@ -61,6 +65,7 @@ class QuestionProbe:
                 answer with a reason has about 30 tokens; a reasoning model needs many more without ``thinking``.
             thinking: mode of the model under test; None for the default. Graders have their default.
             tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
+            allow_unknown: True to add the permission to say *I don't know* to prompts.
         """
         check_choice("credit", credit, CREDITS)
         self._credit = credit
@@ -72,12 +77,13 @@ class QuestionProbe:
         self._answer_tokens = answer_tokens
         self._thinking = thinking
         self._tolerance = tolerance
+        self._allow_unknown = allow_unknown
         self._described = describe_thinking(generator, thinking)
         self.relations: Sequence[str] = items.relations
 
     def describe(self) -> dict[str, Any]:
         """Return model, grader and questions; see :class:`~kgprobe.probes.outcome.Probe`."""
-        prompts = self._items.language.prompts
+        yes_no, wh, wh_all = prompt_templates(self._items.language, self._allow_unknown)
         return {
             "model": self._generator.name,
             "generator": self._described,
@@ -86,13 +92,15 @@ class QuestionProbe:
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
             "tolerance": self._tolerance,
+            "allow_unknown": self._allow_unknown,
             "prompts": {
-                QuestionKind.YES_NO.value: prompts.yes_no,
-                QuestionKind.WH.value: prompts.wh,
-                f"{QuestionKind.WH.value}, several": prompts.wh_all,
+                QuestionKind.YES_NO.value: yes_no,
+                QuestionKind.WH.value: wh,
+                f"{QuestionKind.WH.value}, several": wh_all,
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
+                "grader, refusals": refusal_prompt("{question}", "{answer}") if self._grader else None,
             },
             **self._items.describe(),
         }
@@ -106,8 +114,8 @@ class QuestionProbe:
         """Return an outcome for each fact; see :class:`~kgprobe.probes.outcome.Probe`.
 
         Cost: a request for each fact, one to the grader for each wh-question, a second one if several objects are right
-        and the first reply leaves the other credit open, and ``follow_ups`` for each mistake. The names of a relation's
-        objects, and of the whole graph, are read on first use.
+        and the first reply leaves the other credit open, one for each unplaced answer, and ``follow_ups`` for each
+        mistake. The names of a relation's objects, and of the whole graph, are read on first use.
         """
         questions = self._items.of(facts, seed)
         askable = [question for question in questions if question.reason is None]
@@ -119,14 +127,16 @@ class QuestionProbe:
         errors, followed = self._errors(askable, answers, verified)
         outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
-            outcomes.append(_outcome(question, answer, reading, errors.get(place), followed.get(place, ())))
+            text = prompt(question, self._allow_unknown)
+            outcomes.append(_outcome(question, text, answer, reading, errors.get(place), followed.get(place, ())))
         return in_order(map(attrgetter("fact"), questions), map(attrgetter("reason"), questions), outcomes)
 
     def _answers(self, questions: Sequence[FactQuestion], until: float = 1.0) -> list[Answer | Unanswered]:
         requests = []
         for question in questions:
             further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
-            requests.append(Request(prompt(question), self._answer_tokens + further, thinking=self._thinking))
+            text = prompt(question, self._allow_unknown)
+            requests.append(Request(text, self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
     def _verify(self, questions: Sequence[FactQuestion], answers: Sequence[Answer | Unanswered]) -> list[GradedAnswer]:
@@ -165,17 +175,28 @@ class QuestionProbe:
         return errors, followed
 
 
-def prompt(question: FactQuestion) -> str:
+def prompt(question: FactQuestion, allow_unknown: bool = False) -> str:
     """Return the prompt of a question; it ends where the answer follows."""
-    prompts = question.language.prompts
-    template = prompts.wh_all if question.asks_for_all else prompts.wh
+    yes_no, wh, wh_all = prompt_templates(question.language, allow_unknown)
+    template = wh_all if question.asks_for_all else wh
     if question.kind is QuestionKind.YES_NO:
-        template = prompts.yes_no
+        template = yes_no
     return template.replace("{question}", question.text)
+
+
+def prompt_templates(language: Language, allow_unknown: bool = False) -> tuple[str, str, str]:
+    """Return the prompts of yes/no questions, of wh-questions, and of those with several answers."""
+    prompts = language.prompts
+    if not allow_unknown:
+        return prompts.yes_no, prompts.wh, prompts.wh_all
+    yes_no, wh = prompts.unknown_questions
+    several = permitted(prompts.wh_all, wh, language)
+    return permitted(prompts.yes_no, yes_no, language), permitted(prompts.wh, wh, language), several
 
 
 def _outcome(
     question: FactQuestion,
+    text: str,
     answer: Answer | Unanswered,
     verified: GradedAnswer,
     error: ErrorClass | None,
@@ -199,13 +220,14 @@ def _outcome(
         credited_own=verified.credited_own,
         credited_any=verified.credited_any,
         grade_unread=verified.unread,
+        unplaced=verified.unplaced,
         written=question.written,
         fell_back=tuple(question.fell_back),
         error=error.value if error else None,
         follow_ups=tuple(followed),
     )
     fact = question.fact
-    return Outcome(fact.key, verified.verdict, fact.relation, prompt(question), verified.reason, evidence)
+    return Outcome(fact.key, verified.verdict, fact.relation, text, verified.reason, evidence)
 
 
 def _thought(answer: Answer | Unanswered) -> dict[str, Any]:
@@ -244,4 +266,5 @@ def make_probe(setting: ProbeContext, options: QuestionOptions) -> QuestionProbe
         answer_tokens=options.answer_tokens,
         thinking=thinking,
         tolerance=options.tolerance,
+        allow_unknown=options.allow_unknown,
     )

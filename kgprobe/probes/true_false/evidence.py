@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -88,6 +89,12 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
         """Return the label, or the answers without one."""
         label = statement.judgement
         return " / ".join(statement.answers) if label == NONE else JUDGEMENTS[label]
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The answers to all statements, and those without a judgement."""
+        judgements = list(chain.from_iterable(map(attrgetter("judgements"), (self.fact, *self.negatives))))
+        return {"texts": len(judgements), "unplaced": judgements.count(NONE)}
 
     @classmethod
     def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:

@@ -142,9 +142,10 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     finding = find_in_outcomes(filled, about, lambda: outcomes)
     headline, details = "m is correct on 0% [0, 43] of the 5 facts asked", "truthful 0% [0, 43]"
     lines = finding.summary().splitlines()
-    assert lines[-2] == finding.headline == headline
-    assert lines[-1].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
-    assert finding_lead(finding)[:2] == [f"{headline}.", lines[-1].strip().capitalize() + "."]
+    assert lines[-3] == finding.headline == headline
+    assert lines[-2].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
+    assert lines[-1].startswith("  net score -100.0 [-100.0, -13.1] points (right less wrong); 0% [0, 43] refused")
+    assert finding_lead(finding)[:2] == [f"{headline}.", lines[-2].strip().capitalize() + "."]
     assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
