@@ -11,8 +11,7 @@ from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.models.generating.generator import Answer, Request
-from kgprobe.models.model import Model
-from kgprobe.models.models import Models
+from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.probes.distractors.evidence import DistractorEvidence
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -164,10 +163,9 @@ def test_chinese_distractors_have_the_scores_of_plain_passes(loaded: Graph, tiny
         assert isinstance(evidence, DistractorEvidence)
         (sentence,) = evidence.sentences
         assert sentence.prompt == f"{country}的首都是"
-        names = [capital, *(rival.label for rival in sentence.rivals)]
+        names = [capital, *(evidence.rivals[place].label for place in sentence.rivals)]
         assert set(names) <= {city for _, city in PAIRS["zh"]}
-        values = [sentence.log_plausibility, *(rival.log_plausibility for rival in sentence.rivals)]
-        for name, value in zip(names, values, strict=True):
+        for name, value in zip(names, sentence.log_plausibilities, strict=True):
             joined = f"{country}的首都是{name}"
             naive = naive_score(tiny.model, tiny.tokenizer, [0], sentence.prompt, "", eos=True, joined=joined)
             assert value == pytest.approx(logsumexp([naive]), abs=score_tolerance(tiny.model))
