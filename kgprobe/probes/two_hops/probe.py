@@ -224,7 +224,8 @@ class _RelationAnswers:
             text = "\n".join(map(attrgetter("prompt"), clozes))
             unnamed = [negative for negative in negatives if not named_in(text, (negative.label, *negative.aliases))]
             distractors = [_distractor(negative, fact) for negative in unnamed[:count]]
-            lists.append([Rivals(distractors, reason="its relation has no other answer")] * len(clozes))
+            reason = None if distractors else "its relation has no other answer"
+            lists.append([Rivals(distractors, reason=reason)] * len(clozes))
         return lists
 
 
