@@ -15,8 +15,18 @@ import pandas as pd
 from kgprobe.base.intervals import Share
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import mean_of, share_of
-from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
+from kgprobe.probes.outcome import (
+    Alternatives,
+    Evidence,
+    Outcome,
+    ProbeResults,
+    RatedAnswer,
+    Verdict,
+    answered,
+    shortened,
+)
 from kgprobe.probes.questions import ANY, OWN
+from kgprobe.probes.stated import StatedConfidence, stated_tables
 from kgprobe.probes.thoughts import thought_tables
 from kgprobe.stats.proportions import mean_of_shares, share
 from kgprobe.verbalize.answers import sentences
@@ -53,7 +63,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
 
     Attributes:
         kind: ``yes/no`` or ``wh``.
-        answer: None if the model gave none.
+        answer: without its confidence; None if the model gave none.
         expected: for a yes/no question, True if yes is right.
         negative: for a yes/no question, the id of the wrong object in place of the fact's.
         candidates: number of objects that the graph has of the relation, from which the wrong object was drawn.
@@ -73,6 +83,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         thought: beginning of the thought before the answer; None without one, empty if it is hidden.
         thought_tokens: tokens of the thought.
         thought_cut: True if the model did not end its thought by itself.
+        stated: confidence that the model stated; None if it was not asked for one.
     """
 
     kind: str
@@ -98,6 +109,13 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     thought: str | None = None
     thought_tokens: int = 0
     thought_cut: bool = False
+    stated: StatedConfidence | None = None
+
+    @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """The answer with its stated confidence."""
+        abstains = self.error in (Verdict.REFUSED.value, Verdict.OFF_FORMAT.value)
+        return [] if self.stated is None else [self.stated.rated(right=self.error is None, abstains=abstains)]
 
     @property
     def alternatives(self) -> Alternatives:
@@ -138,6 +156,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         """
         credit = described.get("credit", OWN)
         rows: list[dict[str, Any]] = []
+        rated: list[RatedAnswer] = []
         examples: defaultdict[str, list[QuestionEvidence]] = defaultdict(list)
         # Questions by objection to the writer's text; a question may have several.
         objections: Counter[str] = Counter()
@@ -166,6 +185,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
                 "thought_cut": evidence.thought_cut,
             }
             rows.append(row)
+            rated += evidence.rated
             # An objection's details in this question follow the colon.
             objections.update({reason.partition(":")[0] for reason in evidence.fell_back})
             if evidence.error is not None and len(examples[evidence.error]) < SHOWN_EXAMPLES:
@@ -174,6 +194,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
             return ProbeResults()
         answers = pd.DataFrame(rows)
         tables = [*_answer_tables(answers, list(_notes(answers, objections))), *_credits_tables(answers, credit)]
+        tables += stated_tables(rated)
         tables += thought_tables(answers["thought_tokens"].tolist(), int(answers["thought_cut"].sum()), described)
         return ProbeResults([*tables, _errors_table(answers, examples)] if examples else tables)
 

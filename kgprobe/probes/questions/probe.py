@@ -4,6 +4,7 @@ Section 2 of the parameterized-graph paper; docs/methods/questions.md.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
@@ -31,6 +32,7 @@ from kgprobe.probes.questions.grading import (
 )
 from kgprobe.probes.questions.items import FactQuestion, QuestionItems, QuestionKind
 from kgprobe.probes.register import ProbeContext
+from kgprobe.probes.stated import CONFIDENCE_TOKENS, StatedConfidence, asking_confidence, split_confidence
 from kgprobe.sampling.keys import FactKey
 from kgprobe.verbalize.language import Language
 
@@ -50,6 +52,7 @@ class QuestionProbe:
         credit: str = OWN,
         follow_ups: int = 2,
         answer_tokens: int = 64,
+        ask_confidence: bool = False,
         thinking: Thinking | None = None,
         tolerance: float | None = None,
         allow_unknown: bool = False,
@@ -63,6 +66,7 @@ class QuestionProbe:
             follow_ups: maximum number of follow-up questions after a mistake.
             answer_tokens: maximum tokens of an answer and of a grader's reply, plus 16 for each further right name. An
                 answer with a reason has about 30 tokens; a reasoning model needs many more without ``thinking``.
+            ask_confidence: True to ask for a confidence with each answer, in 16 further tokens; not in follow-ups.
             thinking: mode of the model under test; None for the default. Graders have their default.
             tolerance: relative difference of numbers that is right; None for rounding to the stated digits.
             allow_unknown: True to add the permission to say *I don't know* to prompts.
@@ -75,6 +79,7 @@ class QuestionProbe:
         self._grader = grader
         self._follow_ups = follow_ups
         self._answer_tokens = answer_tokens
+        self._ask_confidence = ask_confidence
         self._thinking = thinking
         self._tolerance = tolerance
         self._allow_unknown = allow_unknown
@@ -91,12 +96,13 @@ class QuestionProbe:
             "credit": self._credit,
             "follow_ups": self._follow_ups,
             "answer_tokens": self._answer_tokens,
+            "ask_confidence": self._ask_confidence,
             "tolerance": self._tolerance,
             "allow_unknown": self._allow_unknown,
             "prompts": {
-                QuestionKind.YES_NO.value: yes_no,
-                QuestionKind.WH.value: wh,
-                f"{QuestionKind.WH.value}, several": wh_all,
+                QuestionKind.YES_NO.value: self._with_confidence(yes_no),
+                QuestionKind.WH.value: self._with_confidence(wh),
+                f"{QuestionKind.WH.value}, several": self._with_confidence(wh_all),
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
@@ -119,23 +125,32 @@ class QuestionProbe:
         """
         questions = self._items.of(facts, seed)
         askable = [question for question in questions if question.reason is None]
+        prompts = [self._with_confidence(prompt(question, self._allow_unknown)) for question in askable]
         # Grading and follow-ups take about as long as the answers.
-        answers = self._answers(askable, until=0.5)
+        answers = self._answers(askable, prompts, until=0.5)
+        stated: list[StatedConfidence | None] = [None] * len(answers)
+        if self._ask_confidence:
+            answers, stated = map(list, zip(*map(_without_confidence, answers), strict=True)) if answers else ([], [])
         verified = self._verify(askable, answers)
         if self._grader is not None:
             verified = with_both_credits(askable, answers, verified, self._grader, self._answer_tokens, self._credit)
         errors, followed = self._errors(askable, answers, verified)
         outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
-            text = prompt(question, self._allow_unknown)
-            outcomes.append(_outcome(question, text, answer, reading, errors.get(place), followed.get(place, ())))
+            follow = errors.get(place), followed.get(place, ())
+            outcomes.append(_outcome(question, prompts[place], answer, stated[place], reading, *follow))
         return in_order(map(attrgetter("fact"), questions), map(attrgetter("reason"), questions), outcomes)
 
-    def _answers(self, questions: Sequence[FactQuestion], until: float = 1.0) -> list[Answer | Unanswered]:
+    def _with_confidence(self, text: str) -> str:
+        return asking_confidence(text, self._items.language) if self._ask_confidence else text
+
+    def _answers(
+        self, questions: Sequence[FactQuestion], prompts: Sequence[str], until: float = 1.0
+    ) -> list[Answer | Unanswered]:
         requests = []
-        for question in questions:
+        for question, text in zip(questions, prompts, strict=True):
             further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
-            text = prompt(question, self._allow_unknown)
+            further += CONFIDENCE_TOKENS * self._ask_confidence
             requests.append(Request(text, self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
@@ -161,7 +176,7 @@ class QuestionProbe:
             paraphrases, about = self._items.paraphrases(question), self._items.about(question)
             open_cases[place] = (answer, follow_ups(question, paraphrases, about, self._follow_ups))
         further = list(chain.from_iterable(case for _, case in open_cases.values()))
-        replies = self._answers(further)
+        replies = self._answers(further, [prompt(question, self._allow_unknown) for question in further])
         readings = self._verify(further, replies)
         answered = zip(further, replies, readings, strict=True)
         followed = {}
@@ -184,6 +199,14 @@ def prompt(question: FactQuestion, allow_unknown: bool = False) -> str:
     return template.replace("{question}", question.text)
 
 
+def _without_confidence(answer: Answer | Unanswered) -> tuple[Answer | Unanswered, StatedConfidence]:
+    """Return an answer and its confidence; one with a confidence is complete."""
+    if isinstance(answer, Unanswered):
+        return answer, StatedConfidence("", None)
+    text, stated = split_confidence(answer.text)
+    return replace(answer, text=text, ended=answer.ended or bool(stated.text)), stated
+
+
 def prompt_templates(language: Language, allow_unknown: bool = False) -> tuple[str, str, str]:
     """Return the prompts of yes/no questions, of wh-questions, and of those with several answers."""
     prompts = language.prompts
@@ -196,8 +219,9 @@ def prompt_templates(language: Language, allow_unknown: bool = False) -> tuple[s
 
 def _outcome(
     question: FactQuestion,
-    text: str,
+    asked: str,
     answer: Answer | Unanswered,
+    stated: StatedConfidence | None,
     verified: GradedAnswer,
     error: ErrorClass | None,
     followed: Sequence[FollowUp],
@@ -225,9 +249,10 @@ def _outcome(
         fell_back=tuple(question.fell_back),
         error=error.value if error else None,
         follow_ups=tuple(followed),
+        stated=stated,
     )
     fact = question.fact
-    return Outcome(fact.key, verified.verdict, fact.relation, text, verified.reason, evidence)
+    return Outcome(fact.key, verified.verdict, fact.relation, asked, verified.reason, evidence)
 
 
 def _thought(answer: Answer | Unanswered) -> dict[str, Any]:
@@ -264,6 +289,7 @@ def make_probe(setting: ProbeContext, options: QuestionOptions) -> QuestionProbe
         credit=options.credit,
         follow_ups=options.follow_ups,
         answer_tokens=options.answer_tokens,
+        ask_confidence=options.ask_confidence,
         thinking=thinking,
         tolerance=options.tolerance,
         allow_unknown=options.allow_unknown,

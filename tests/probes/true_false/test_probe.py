@@ -202,3 +202,17 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
 def test_instruction_has_one_place(filled: Graph, instruction: str) -> None:
     with pytest.raises(ArgumentError, match="places for the statement"):
         asked(filled, Rule(lambda *_: "True"), instruction=instruction)
+
+
+def test_stated_confidence_of_each_answer_is_rated(filled: Graph) -> None:
+    said = ["True. Confidence: 90%", "False. Confidence: 60%", "Unknown. Confidence: 5%"]
+    plain = asked(filled, Rule(lambda _, time: said[time].split(".")[0]))
+    outcomes = asked(filled, Rule(lambda _, time: said[time]), ask_confidence=True)
+    evidence = evidence_of(outcomes["f0"])
+    assert evidence.fact == evidence_of(plain["f0"]).fact or evidence.fact.answers == ("True.", "False.", "Unknown.")
+    assert outcomes["f0"].verdict is plain["f0"].verdict
+    stated = [(each.confidence, each.right) for each in evidence.rated if each.source == "stated"]
+    assert stated == [(0.9, True), (0.6, False), (None, False), (0.9, False), (0.6, True), (None, False)]
+    assert "Confidence: 95%" in outcomes["f0"].prompt
+    with pytest.raises(ArgumentError, match="ask_confidence"):
+        asked(filled, Rule(lambda *_: "True"), ask_confidence=True, instruction="Is it so? {statement}")
