@@ -1,13 +1,14 @@
 """Names in German, French and Spanish sentences: articles, contractions and elision, and the forms in answers.
 
 Graphs store names without article. Only listed names get one: countries that have an article in these languages. So
-an unlisted name is never given a wrong one. The rules:
+an unlisted name never gets a wrong one. They get it at the beginning of a sentence, and after listed prepositions and
+verbs, but not after a noun (*des Landes Schweiz*) or an article. The rules:
 
 - German: *die Schweiz*, after a preposition with the dative *der Schweiz*, *den Niederlanden*. Listed names are
   feminine, plural, or the United Kingdom, which have the same form in the nominative and the accusative. In an answer,
   a name may have the *s* of the genitive (*Frankreichs*), adjectives in it other endings (*das Schwarze Meer* for
   *Schwarzes Meer*), and an umlaut two letters (*Koeln*).
-- French: *la France*, *le Japon*, *les Pays-Bas*, *l'Italie*; none after *en*. *de* and *à* contract with *le* and
+- French: *la France*, *le Japon*, *les Pays-Bas*, *l'Italie*. *de* and *à* contract with *le* and
   *les* (*du Japon*, *aux Pays-Bas*). *de* and *que* lose their vowel before a vowel (*d'Oslo*, *qu'Oslo*), and before a
   listed name with a silent h (*d'Haïti*); before other names with h they keep it. A name with an article of its own
   contracts, too: *du Caire*.
@@ -71,8 +72,9 @@ _GERMAN: Mapping[str, tuple[str, str]] = {
     "Vereinigtes Königreich": ("das Vereinigte Königreich", "dem Vereinigten Königreich"),
 }
 _GERMAN_DATIVE = re.compile(r"(?i)\b(?:von|aus|mit|bei|zu|nach|seit|in)\s$")
-_GERMAN_DETERMINER = re.compile(
-    r"(?i)\b(?:der|die|das|den|dem|des|im|am|vom|zum|zur|beim|(?:k?ein|sein|ihr)(?:e[mnrs]?)?)\s$"
+_GERMAN_NOMINATIVE = re.compile(
+    r"(?i)^$|[:,]\s$|\b(?:an|für|durch|gegen|über|um|und|oder|ist|sind|war|waren|wird|wurde|hat|hatte|heißt|hieß|lautet|lautete"
+    r"|besitzt|besteht|folgt|grenzt|liegt|mündet|steht|stammt|umfasst|verwendet|enthält|dass)\s$"
 )
 
 
@@ -81,11 +83,13 @@ def german(before: str, name: str) -> tuple[str, str]:
 
     >>> german("Hauptstadt von ", "Schweiz"), german("Hauptstadt von ", "Frankreich")
     (('Hauptstadt von ', 'der Schweiz'), ('Hauptstadt von ', 'Frankreich'))
+    >>> german("Hauptstadt des Landes ", "Schweiz")
+    ('Hauptstadt des Landes ', 'Schweiz')
     """
-    forms = _GERMAN.get(name)
-    if forms is None or _GERMAN_DETERMINER.search(before):
-        return before, name
-    return before, forms[1 if _GERMAN_DATIVE.search(before) else 0]
+    nominative, dative = _GERMAN.get(name, (name, name))
+    if _GERMAN_DATIVE.search(before):
+        return before, dative
+    return before, nominative if _GERMAN_NOMINATIVE.search(before) else name
 
 
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
@@ -154,7 +158,10 @@ _FRENCH = {
 }
 # Words that contract with an article, or lose their vowel.
 FRENCH_SEAM = re.compile(r"(?i)\b(?:de|que|à)\s$")
-_FRENCH_DETERMINER = re.compile(r"(?i)(?:\b(?:la|les?|du|des|aux?|une?|ce(?:tte|t|s)?|en|sa|son|ses)\s|\b[ld]['’])$")
+_FRENCH_ARTICLE = re.compile(
+    r"(?i)^$|\b(?:de|que|à|est|était|pour|avec|par|dans|sur|sous|et|ou|entre|vers|contre|comprend|contient|possède|suit)\s$"
+    r"|\ba(?:vait)? pour [^\[\]]+\s$"
+)
 _FRENCH_VOWEL = re.compile(
     r"(?i)[aeiouœæàâäéèêëîïôöùûü]|y(?![aeiouéèê])"
     r"|(?:ha[dï]|hect|hél|henri|héra[ck]|hermès|hérod|hippo|homère|honoré|horace)"
@@ -168,7 +175,7 @@ def french(before: str, name: str) -> tuple[str, str]:
     >>> french("la capitale de ", "Japon"), french("est-ce que ", "Oslo")
     (('la capitale du ', 'Japon'), ("est-ce qu'", 'Oslo'))
     """
-    article = "" if _FRENCH_DETERMINER.search(before) else _FRENCH.get(name, "")
+    article = _FRENCH.get(name, "") if _FRENCH_ARTICLE.search(before) else ""
     if article in ("la", "le") and _FRENCH_VOWEL.match(name):
         return before, f"l'{name}"
     form = f"{article} {name}" if article else name
