@@ -51,7 +51,8 @@ def collect_answers(results: Sequence[Stored]) -> tuple[SharedFacts, dict[str, s
             answers = answers.without(_changed_facts(result, first), _CHANGED)
         collected.append((result.about, answers))
     shared = find_shared_facts(collected)
-    return shared, _relation_names(results, shared), unshared_facts(results, shared)
+    relations = set(pd.concat([own["relation"] for own in shared.answered]))
+    return shared, relation_names_of(results, relations), unshared_facts(results, shared)
 
 
 def _changed_facts(result: Stored, first: Stored) -> list[str]:
@@ -76,8 +77,8 @@ def change_note(change: str) -> str:
     return f"Between the results, {change}. Compared are facts that all saw alike." if change else ""
 
 
-def _relation_names(results: Sequence[Stored], shared: SharedFacts) -> dict[str, str]:
-    """Return labels of the answered relations by id: from an open graph, else from findings next to the answers."""
+def relation_names_of(results: Sequence[Stored], relations: set[str]) -> dict[str, str]:
+    """Return labels of relations by id: from an open graph, else from findings next to the answers."""
     from kgprobe.graph.names import relation_names
 
     names: dict[str, str] = {}
@@ -86,7 +87,7 @@ def _relation_names(results: Sequence[Stored], shared: SharedFacts) -> dict[str,
             names |= result.dataset.relations
             continue
         if result.graph is not None:
-            return names | relation_names(result.graph, set(pd.concat([own["relation"] for own in shared.answered])))
+            return names | relation_names(result.graph, relations)
         names |= read_relation_names(result.folder)
     return names
 
@@ -223,6 +224,21 @@ def compared_settings(one: Stored, other: Stored, left_out: Iterable[str] = ()) 
     if both[0].get(LAST_CHANGES) != both[1].get(LAST_CHANGES):
         left_out = (*left_out, LAST_CHANGES)
     return tuple(identity_of({key: own[key] for key in own if key not in left_out}) for own in both)
+
+
+def check_same_model(argument: str, one: Stored, other: Stored) -> None:
+    """Raise ArgumentError if the other result is of another model, direction, date, or state of the graph."""
+    first, second = model_identity(one), model_identity(other)
+    if first != second:
+        raise ArgumentError(
+            argument, f"is of another model: {shortened(first)} and {shortened(second)}; expected the same."
+        )
+    ours, theirs = compared_settings(one, other)
+    for name, what in (("reversed", "the direction"), ("as_of", "the date")):
+        if ours.get(name) != theirs.get(name):
+            raise ArgumentError(argument, f"differs from the first in {what}. Measure both with the same settings.")
+    if change := graph_change(one, other):
+        raise ArgumentError(argument, f"differs from the first: {change}. Measure both on one state of the graph.")
 
 
 def differing_settings(one: Stored, other: Stored) -> list[str]:

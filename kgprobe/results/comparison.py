@@ -43,6 +43,7 @@ from kgprobe.results.over_relations import (
     over_relations,
     single_models,
 )
+from kgprobe.results.refusals import RefusalChange, refusal_change
 from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
 from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
 from kgprobe.results.result import Listing, StoredResult, change_in_words, points, read_frame
@@ -167,6 +168,7 @@ class Comparison(StoredResult):
         subsumption: in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
         pairs: every pair of models, in their order.
         directions: facts that are known in one direction only; None unless two results differ in direction.
+        refusals: change of refusals; None unless two results are of one model and probe, and one refuses or may.
         over_relations: means over relations, best and worst relations, and families.
         unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
         answered: each model's answers to the shared facts; none if it was read.
@@ -182,6 +184,7 @@ class Comparison(StoredResult):
     pairs: Annotated[Sequence[PairDifference], Listing("Differences of accuracy, two by two", _PAIRS)]
     directions: Directions | None
     over_relations: OverRelations
+    refusals: RefusalChange | None = None
     unshared: str = ""
     answered: Annotated[Sequence[pd.DataFrame], INTERNAL] = ()
 
@@ -371,6 +374,7 @@ class Comparison(StoredResult):
                 f"{best.label} knows most of the {self.facts:,} facts: {best.win_rate}. {equal} of"
                 f" {len(self.pairs)} pairs of models are not significantly different."
             )
+        sentences += [self.refusals.summary()] if self.refusals else []
         return " ".join(sentences)
 
     def facts_frame(self) -> pd.DataFrame:
@@ -406,7 +410,7 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
     """Compare stored results; see :func:`kgprobe.compare`."""
     shared, names, unshared = collect_answers(results)
     groups = averaged_models(results, shared.labels, families)
-    comparison = compare_models(shared, names, seed, groups)
+    comparison = replace(compare_models(shared, names, seed, groups), refusals=refusal_change(results, shared))
     notes = list(filter(None, [unshared, note_of_dates(map(settings_of, results))]))
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
