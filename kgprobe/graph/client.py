@@ -148,6 +148,7 @@ class Graph:
 
     Attributes:
         language: code of the language in which facts are asked, see :meth:`in_language`; None for names as loaded.
+        is_plain: True if the names in this language are those as loaded.
     """
 
     def __init__(self, endpoint: Endpoint, release: Callable[[], None] = lambda: None) -> None:
@@ -170,7 +171,7 @@ class Graph:
         self._release = release
         self._stored: Mapping[str, Sequence[Row]] = {}
         self.language: str | None = None
-        self._is_plain = False
+        self.is_plain = True
         self._whole: Graph | None = None
         self._unclosed = weakref.finalize(self, _release_in_thread, release)
         # No thread can start at exit; servers.opening closes leased graphs then.
@@ -252,7 +253,7 @@ class Graph:
         graph = copy(self)
         # Its end would close the connection.
         graph._whole = self
-        graph.language = ask_in
+        graph.language, graph.is_plain = ask_in, True
         if ask_in is not None:
             loads = [row["languages"] for row in self.read("load/loads")]
             codes = {property_in("", code): code for code in chain.from_iterable(loads)}
@@ -262,12 +263,12 @@ class Graph:
                     "ask_in", f"is {ask_in!r}; this graph has {has}. `kgprobe load` with --language {ask_in} adds it."
                 )
             graph.language = codes[property_in("", ask_in)]
-            graph._is_plain = all(codes == [graph.language] for codes in loads if graph.language in codes)
+            graph.is_plain = all(codes == [graph.language] for codes in loads if graph.language in codes)
         return graph
 
     def _text(self, query: str) -> str:
         """Return the text of a query file by name, in the language asked."""
-        return get_query(query).text if self.language is None else text_in(query, self.language, plain=self._is_plain)
+        return get_query(query).text if self.language is None else text_in(query, self.language, plain=self.is_plain)
 
     def read(self, query: str, **parameters: Any) -> list[Row]:
         """Return all rows of a query file by name, in one read transaction."""

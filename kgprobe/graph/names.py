@@ -47,6 +47,10 @@ class Reader(Protocol):
     def language(self) -> str | None:
         """Code of the language asked; None for names as loaded."""
 
+    @property
+    def is_plain(self) -> bool:
+        """True if the names in the language asked are those as loaded."""
+
     def in_language(self, ask_in: str | None) -> "Reader":
         """Return the same graph, asked in a language."""
 
@@ -103,7 +107,8 @@ def entity_ids(graph: Reader, names: Iterable[str]) -> tuple[str, ...]:
     """Return the ids of entities that are given by id, label or alias, in their order.
 
     Cost: a look-up of the ids, and of other names in Neo4j's full-text index. The embedded engine has no such index and
-    scans the entities for other names.
+    scans the entities for other names. Names in the language asked, found besides those as loaded, need a scan on
+    either engine.
     """
     names = list(names)
     ids_by_name: dict[str, list[str]] = {}
@@ -128,7 +133,7 @@ def entities_called(graph: Reader, texts: set[str]) -> Iterator[dict[str, list[s
     """Yield the ids of entities by text: first where the text is an id, then with labels and aliases as well.
 
     Cost: a look-up by id. The second item, only made if requested and if some text is not an id, needs look-ups in the
-    full-text index, or a scan of the entities without one.
+    full-text index, or a scan of the entities without one and one for the names in the language asked.
     """
     if not texts:
         return
@@ -138,7 +143,7 @@ def entities_called(graph: Reader, texts: set[str]) -> Iterator[dict[str, list[s
         return
     plain = {text: plain_name(text).lower() for text in texts}
     by_name: dict[str, list[str]] = {name: [] for name in plain.values()}
-    for row in _rows_called(graph, set(map(plain_name, texts))):
+    for row in _rows_called(graph, set(map(plain_name, texts)) - {""}):
         for name in by_name.keys() & set(map(str.lower, row["names"])):
             by_name[name].append(row["id"])
     yield {text: list(dict.fromkeys((*ids.get(text, ()), *by_name[plain[text]]))) for text in texts}
@@ -182,12 +187,14 @@ def similar_entities(graph: Reader, name: str) -> list[str]:
     """Return labels and ids of entities with a label similar to a name, most similar first."""
     lowered = plain_name(name).lower()
     words = _WORD.findall(lowered)
+    scanned = {"name": lowered, "beginning": lowered[:2], "limit": _SIMILAR}
+    rows = [] if graph.is_plain else graph.read("sample/similar", **scanned)
     if words and has_name_index(graph):
         close_words = " ".join(f"{word}~ {word}*" for word in words[:_WORDS])
-        rows = graph.read("sample/similar_indexed", words=close_words, limit=_SIMILAR)
+        rows += graph.read("sample/similar_indexed", words=close_words, limit=_SIMILAR)
     else:
-        rows = graph.read("sample/similar", name=lowered, beginning=lowered[:2], limit=_SIMILAR)
-    by_label = {row["label"].lower(): f"{row['label']} ({row['id']})" for row in reversed(rows)}
+        rows += graph.in_language(None).read("sample/similar", **scanned)
+    by_label = {row["label"].lower(): f"{row['label']} ({row['id']})" for row in reversed(rows) if row["label"]}
     close = difflib.get_close_matches(lowered, by_label, _SHOWN)
     close += [label for label in by_label if lowered in label and label not in close]
     return [by_label[label] for label in close[:_SHOWN]]
@@ -208,7 +215,9 @@ def has_name_index(graph: Reader) -> bool:
 
 
 def _rows_called(graph: Reader, texts: set[str]) -> list[dict[str, Any]]:
-    """Return id and names of the entities with one of the texts as a name."""
+    """Return id and names of the entities with one of the texts as a name, in the language asked or as loaded."""
+    lowered = sorted(set(map(str.lower, texts)))
+    rows = [] if graph.is_plain else graph.read("sample/called", names=lowered)
     # The index ignores punctuation: it cannot find the name "?".
     indexable = len(texts) <= _LOOKED_UP and all(map(_has_word, texts))
     if indexable and has_name_index(graph):
@@ -217,8 +226,8 @@ def _rows_called(graph: Reader, texts: set[str]) -> list[dict[str, Any]]:
             # A phrase of Lucene's query language.
             escaped = text.replace("\\", "\\\\").replace('"', '\\"')
             names.append({"name": text.lower(), "phrase": f'"{escaped}"'})
-        return graph.read("sample/called_indexed", names=names)
-    return graph.read("sample/called", names=sorted(set(map(str.lower, texts))))
+        return rows + graph.read("sample/called_indexed", names=names)
+    return rows + graph.in_language(None).read("sample/called", names=lowered)
 
 
 def _has_word(text: str) -> bool:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, product, starmap
 from operator import attrgetter, ne
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from kgprobe.base.dates import UNKNOWN, calendar_date, first_day, last_day
 from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation, Texts, is_english, property_in
@@ -285,14 +285,29 @@ def _next_records(stream: Iterator[Placed], overhead: int) -> tuple[list[Placed]
 def _with_plain_names(placed: Placed) -> tuple[Placed, int]:
     """Return a record with names in their plain form, and the number of names that this changed."""
     record = placed.record
-    if not isinstance(record, (Entity, Relation)) or "".join((record.label, *record.aliases)).isascii():
+    if not isinstance(record, (Entity, Relation)):
         return placed, 0
-    label, *aliases = map(plain_name, (record.label, *record.aliases))
-    changed = sum(map(ne, (label, *aliases), (record.label, *record.aliases)))
+    names = [record.label, *record.aliases]
+    for by_name in record.texts.values():
+        # The main names are usually those of one of the languages, and are counted once.
+        names += {by_name.get("label", ""), *by_name.get("aliases", ())}.difference(names)
+    if "".join(names).isascii():
+        return placed, 0
+    changed = sum(map(ne, map(plain_name, names), names))
     if not changed:
         return placed, 0
-    others = tuple(alias for alias in dict.fromkeys(aliases) if alias and alias != label)
-    return placed._replace(record=replace(record, label=label, aliases=others)), changed
+    texts = {code: {**by_name, **_plain_names(by_name)} for code, by_name in record.texts.items()}
+    plain = _plain_names({"label": record.label, "aliases": record.aliases})
+    return placed._replace(record=replace(record, texts=texts, **plain)), changed
+
+
+def _plain_names(texts: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
+    """Return label and aliases of a language in their plain form, where it has them."""
+    label = plain_name(str(texts.get("label", "")))
+    aliases = tuple(
+        alias for alias in dict.fromkeys(map(plain_name, texts.get("aliases", ()))) if alias and alias != label
+    )
+    return {name: text for name, text in (("label", label), ("aliases", aliases)) if name in texts}
 
 
 def _checked(placed: Placed, overhead: int) -> tuple[Placed, int]:
@@ -317,7 +332,8 @@ def _checked(placed: Placed, overhead: int) -> tuple[Placed, int]:
 def _label_is_too_long(record: Entity | Relation, size: int) -> bool:
     limit = LABEL_BYTES[type(record)]
     # Nearly all records are shorter as a whole, so that their labels need not be measured.
-    return size > limit and encoded_bytes(record.label) > limit
+    labels = [record.label, *(by_name.get("label", "") for by_name in record.texts.values())]
+    return size > limit and any(encoded_bytes(label) > limit for label in labels)
 
 
 def prefetched(things: Iterator[T], waiting: Callable[[], None]) -> Iterator[T]:

@@ -1,22 +1,27 @@
 """Names and templates in a language: stored, exchanged in queries, and refused where a graph lacks them."""
 
+import io
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 
-from kgprobe.base.errors import ArgumentError
+from kgprobe.base.errors import ArgumentError, UnknownNameError
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
-from kgprobe.graph.names import relation_ids
+from kgprobe.graph.names import entities_called, entity_ids, relation_ids
 from kgprobe.graph.queries import get_query, query_names, text_in
+from kgprobe.graph.record_batches import LABEL_BYTES
 from kgprobe.graph.state import graph_state
 from kgprobe.sampling.facts import askable_facts, describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.lookup import find_fact
+from kgprobe.sampling.selection import Selection, read_facts
 from tests.graph.servers.shared import wipe
 from tests.written_source import WrittenSource
 
@@ -109,6 +114,28 @@ def test_relations_in_language_have_the_names_as_loaded_too(named: Graph) -> Non
     assert relation_ids(named.in_language("de"), ["Hauptstadt", "capital", "P36"]) == ("P36",)
 
 
+def test_entities_in_language_have_the_names_as_loaded_too(named: Graph) -> None:
+    german = named.in_language("de")
+    called = ["frankreich", "France", "BRD", "FRG", "Spree-Athen", "Lyon", "Stadt"]
+    assert entity_ids(german, called) == ("Q142", "Q142", "Q183", "Q183", "Q64", "Q456", "Q515")
+    for graph, name in [(named, "Frankreich"), (named.in_language("zh-hans"), "Frankreich"), (german, "法国")]:
+        with pytest.raises(UnknownNameError):
+            entity_ids(graph, [name])
+    with pytest.raises(UnknownNameError, match=r"No entity is called 'Frankrech'; close to it: Frankreich \(Q142\)"):
+        entity_ids(german, ["Frankrech"])
+    # An entity without a German name is not called "".
+    assert list(entities_called(german, {""}))[-1] == {"": []}
+
+
+def test_fact_is_named_in_language_or_as_loaded(named: Graph) -> None:
+    german = named.in_language("de")
+    for name in ("BRD | Hauptstadt | Spree-Athen", "Deutschland capital Berlin", "FRG | P36 | berlin"):
+        assert find_fact(german, name, TODAY) == FactKey("Q183", "Q183-capital")
+    file = io.StringIO("deutschland\thauptstadt\tBerlin\nFrance\tcapital\tLyon\n")
+    selection = read_facts(german, file, "facts.tsv", TODAY)
+    assert selection == Selection([FactKey("Q183", "Q183-capital"), FactKey("Q142", "Q142-capital")], [])
+
+
 def test_language_that_graph_lacks_is_refused(named: Graph) -> None:
     with pytest.raises(
         ArgumentError, match=r"`ask_in` is 'xx'; this graph has names in de, en, zh-Hans\. `kgprobe load` with"
@@ -180,3 +207,47 @@ def test_reload_without_language_keeps_its_names(graph: Graph) -> None:
     load(graph, WrittenSource(bare, languages=("en", "de"), fingerprint="bare"), remove_missing=True)
     assert len(askable_facts(graph.in_language("de"), ["P36"], TODAY)) == 0
     assert len(askable_facts(graph.in_language("zh-hans"), ["P36"], TODAY)) == 1
+
+
+def test_name_of_two_entities_in_two_languages_is_ambiguous(graph: Graph) -> None:
+    rhine = Entity("Q584", "Rhine", texts={"en": names("Rhine"), "de": names("Rhein")})
+    town = Entity("Q1", "Rhein", texts={"en": names("Rhein"), "de": names("Ryn")})
+    load(graph, WrittenSource([rhine, town], languages=("en", "de")))
+    assert entity_ids(graph, ["Rhein"]) == ("Q1",)
+    with pytest.raises(UnknownNameError, match="2 entities are called 'Rhein'"):
+        entity_ids(graph.in_language("de"), ["Rhein"])
+
+
+@pytest.mark.parametrize("endpoint", ["neo4j"], indirect=True)
+def test_names_of_the_only_language_use_the_index(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(graph, WrittenSource([Entity("Q183", "Deutschland")], languages=("de",)))
+    german = graph.in_language("de")
+    read: list[str] = []
+    monkeypatch.setattr(Graph, "_text", lambda self, query: [read.append(query), text_in(query, "de", plain=True)][1])
+    assert entity_ids(german, ["deutschland"]) == ("Q183",)
+    assert "sample/called_indexed" in read
+    assert not {"sample/called", "sample/similar"} & set(read)
+
+
+def test_names_in_languages_are_plain(graph: Graph) -> None:
+    zurich = unicodedata.normalize("NFD", "Zürich")
+    texts = {"en": names("Zurich"), "de": {"label": f"{zurich}\u200e", "aliases": (zurich, "Turicum\u00a0Stadt")}}
+    relation = Relation("P36", "capital", texts={"de": {"label": "Haupt\u2011stadt", "clozes": ("[X]\u00a0[Y]",)}})
+    report = load(graph, WrittenSource([Entity("Q72", "Zurich", texts=texts)], (), [relation], languages=("en", "de")))
+    assert report.folded == 4
+    assert graph.query("MATCH (e:Entity) RETURN e.label_de AS label, e.aliases_de AS aliases")[0] == {
+        "label": "Zürich",
+        "aliases": ["Turicum Stadt"],
+    }
+    # A template is no name.
+    [row] = graph.in_language("de").read("sample/relations")
+    assert (row["label"], row["clozes"]) == ("Haupt-stadt", ["[X]\u00a0[Y]"])
+
+
+def test_label_in_language_that_is_too_long_is_rejected(graph: Graph) -> None:
+    texts = {"de": names("ü" * (LABEL_BYTES[Entity] // 2 + 1))}
+    problems: list[str] = []
+    source = WrittenSource([Entity("Q1", "a", texts=texts), Entity("Q2", "b")], languages=("en", "de"))
+    load(graph, source, report_problem=problems.append)
+    assert "the label of Q1 is too long; a label can have up to 30,000 bytes" in problems[0]
+    assert [row["id"] for row in graph.query("MATCH (e:Entity) RETURN e.id AS id")] == ["Q2"]
