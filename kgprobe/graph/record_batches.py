@@ -290,7 +290,7 @@ def _with_plain_names(placed: Placed) -> tuple[Placed, int]:
     names = [record.label, *record.aliases]
     for by_name in record.texts.values():
         # The main names are usually those of one of the languages, and are counted once.
-        names += {by_name.get("label", ""), *by_name.get("aliases", ())}.difference(names)
+        names += {str(by_name.get("label", "")), *by_name.get("aliases", ())}.difference(names)
     if "".join(names).isascii():
         return placed, 0
     changed = sum(map(ne, map(plain_name, names), names))
