@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import kgprobe
 from kgprobe.answers.store import FILE
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.labelling.table import LabelledFact, write_label_table
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.refusals import share_of_known
 from kgprobe.stats.paired_proportions import loss_interval
@@ -182,6 +183,39 @@ def test_two_answers_to_a_fact_decide_if_most_agree(home: Path) -> None:
     refused = [sum(place % 2 == 0 for place in own) for own in (known, unknown)]
     assert row.needless is None
     assert row.justified == share(refused[1], len(unknown))
+
+
+def test_label_table_decides_by_its_first_class(home: Path) -> None:
+    asked = stored(home / "probes" / "asked", said(~KNOWN), probe="questions")
+    labels: Sequence[tuple[str, str, str | None, str | None]] = [
+        ("asked", "surely known", None, None),
+        ("asked", "surely known", "unknown", None),
+        ("asked", "surely known", "unknown", "encoded, not recalled"),
+        ("asked", "leans known", "weakly known", "not encoded"),
+        ("asked", "leans unknown", "maybe known", None),
+        ("asked", "leans unknown", None, None),
+        ("predicted", "leans known", None, None),
+    ]
+    expected = [True, False, True, False, True, False, None]
+    rows = []
+    for fact, (basis, belief, slick, profile) in zip(FACTS, labels, strict=False):
+        rows.append(LabelledFact(fact, "s", "S", "r0", "R", "o", "O", basis, 0.5, 0.1, 0.9, belief, slick, profile, {}))
+    config = {"model": "base", "ways": [], "graph": "{}", "seed": 0, "as_of": 20240101}
+    table = write_label_table(home / "labels" / "labels", config, rows)
+    row = kgprobe.refusals(asked, table).groups[0]
+    refused = {
+        answer: [not KNOWN[place] for place in range(7) if expected[place] is answer] for answer in (True, False)
+    }
+    assert (row.known, row.unknown, row.undecided) == (3, 3, 1)
+    assert [str(row.needless), str(row.justified)] == [str(share(sum(own), 3)) for own in refused.values()]
+    for name, changed, message in (
+        ("model", "tuned", "has labels of tuned"),
+        ("as_of", 20200101, "another date"),
+        ("graph", '{"uid": "b", "loads": []}', "the graph is another one"),
+    ):
+        other = write_label_table(home / "labels" / name, {**config, name: changed}, rows)
+        with pytest.raises(ArgumentError, match=message):
+            kgprobe.refusals(asked, other)
 
 
 def test_refusals_of_other_results_are_rejected(home: Path) -> None:

@@ -102,8 +102,7 @@ def outcome_of_text(
         text=written,
         counted=counted,
         **mentions,
-        refused=not mentions["named"]
-        and (is_declined or any(is_refusal(text, names.language) for text in begin)),
+        refused=not mentions["named"] and (is_declined or any(is_refusal(text, names.language) for text in begin)),
     )
     if isinstance(answer, Unanswered):
         return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, request, answer.reason, evidence)
