@@ -132,6 +132,13 @@ class Language:
         """True for English, the language of names without a chosen language."""
         return self.code == "en"
 
+    @property
+    def note(self) -> str | None:
+        """A sentence on what is English in a language without an entry; None for others."""
+        if self.code in LANGUAGES:
+            return None
+        return f"There is no wording in {self.name}: instructions are in English, and answers are read as English ones."
+
     def pattern(self, words: str) -> re.Pattern[str]:
         """Return the compiled pattern of words: whole ones in a language with spaces."""
         return _compiled(words, whole=bool(self.joiner))

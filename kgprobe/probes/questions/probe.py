@@ -100,15 +100,9 @@ class QuestionProbe:
             "tolerance": self._tolerance,
             "allow_unknown": self._allow_unknown,
             "prompts": {
-<<<<<<< HEAD
-                QuestionKind.YES_NO.value: self._with_confidence(prompts.yes_no),
-                QuestionKind.WH.value: self._with_confidence(prompts.wh),
-                f"{QuestionKind.WH.value}, several": self._with_confidence(prompts.wh_all),
-=======
-                QuestionKind.YES_NO.value: yes_no,
-                QuestionKind.WH.value: wh,
-                f"{QuestionKind.WH.value}, several": wh_all,
->>>>>>> main
+                QuestionKind.YES_NO.value: self._with_confidence(yes_no),
+                QuestionKind.WH.value: self._with_confidence(wh),
+                f"{QuestionKind.WH.value}, several": self._with_confidence(wh_all),
                 "grader": self._grading_template([], OWN),
                 "grader, several": self._grading_template([["{others}"]], OWN),
                 "grader, any of several": self._grading_template([["{others}"]], ANY),
@@ -131,7 +125,7 @@ class QuestionProbe:
         """
         questions = self._items.of(facts, seed)
         askable = [question for question in questions if question.reason is None]
-        prompts = [self._with_confidence(prompt(question)) for question in askable]
+        prompts = [self._with_confidence(prompt(question, self._allow_unknown)) for question in askable]
         # Grading and follow-ups take about as long as the answers.
         answers = self._answers(askable, prompts, until=0.5)
         stated: list[StatedConfidence | None] = [None] * len(answers)
@@ -143,13 +137,8 @@ class QuestionProbe:
         errors, followed = self._errors(askable, answers, verified)
         outcomes = []
         for place, (question, answer, reading) in enumerate(zip(askable, answers, verified, strict=True)):
-<<<<<<< HEAD
             follow = errors.get(place), followed.get(place, ())
             outcomes.append(_outcome(question, prompts[place], answer, stated[place], reading, *follow))
-=======
-            text = prompt(question, self._allow_unknown)
-            outcomes.append(_outcome(question, text, answer, reading, errors.get(place), followed.get(place, ())))
->>>>>>> main
         return in_order(map(attrgetter("fact"), questions), map(attrgetter("reason"), questions), outcomes)
 
     def _with_confidence(self, text: str) -> str:
@@ -161,11 +150,7 @@ class QuestionProbe:
         requests = []
         for question, text in zip(questions, prompts, strict=True):
             further = _TOKENS_OF_A_NAME * len(question.others) if question.asks_for_all else 0
-<<<<<<< HEAD
             further += CONFIDENCE_TOKENS * self._ask_confidence
-=======
-            text = prompt(question, self._allow_unknown)
->>>>>>> main
             requests.append(Request(text, self._answer_tokens + further, thinking=self._thinking))
         return self._generator.answer(requests, share_counter(len(requests), until))
 
@@ -191,7 +176,7 @@ class QuestionProbe:
             paraphrases, about = self._items.paraphrases(question), self._items.about(question)
             open_cases[place] = (answer, follow_ups(question, paraphrases, about, self._follow_ups))
         further = list(chain.from_iterable(case for _, case in open_cases.values()))
-        replies = self._answers(further, list(map(prompt, further)))
+        replies = self._answers(further, [prompt(question, self._allow_unknown) for question in further])
         readings = self._verify(further, replies)
         answered = zip(further, replies, readings, strict=True)
         followed = {}
@@ -214,14 +199,14 @@ def prompt(question: FactQuestion, allow_unknown: bool = False) -> str:
     return template.replace("{question}", question.text)
 
 
-<<<<<<< HEAD
 def _without_confidence(answer: Answer | Unanswered) -> tuple[Answer | Unanswered, StatedConfidence]:
     """Return an answer and its confidence; one with a confidence is complete."""
     if isinstance(answer, Unanswered):
         return answer, StatedConfidence("", None)
     text, stated = split_confidence(answer.text)
     return replace(answer, text=text, ended=answer.ended or bool(stated.text)), stated
-=======
+
+
 def prompt_templates(language: Language, allow_unknown: bool = False) -> tuple[str, str, str]:
     """Return the prompts of yes/no questions, of wh-questions, and of those with several answers."""
     prompts = language.prompts
@@ -230,16 +215,11 @@ def prompt_templates(language: Language, allow_unknown: bool = False) -> tuple[s
     yes_no, wh = prompts.unknown_questions
     several = permitted(prompts.wh_all, wh, language)
     return permitted(prompts.yes_no, yes_no, language), permitted(prompts.wh, wh, language), several
->>>>>>> main
 
 
 def _outcome(
     question: FactQuestion,
-<<<<<<< HEAD
     asked: str,
-=======
-    text: str,
->>>>>>> main
     answer: Answer | Unanswered,
     stated: StatedConfidence | None,
     verified: GradedAnswer,
@@ -272,11 +252,7 @@ def _outcome(
         stated=stated,
     )
     fact = question.fact
-<<<<<<< HEAD
     return Outcome(fact.key, verified.verdict, fact.relation, asked, verified.reason, evidence)
-=======
-    return Outcome(fact.key, verified.verdict, fact.relation, text, verified.reason, evidence)
->>>>>>> main
 
 
 def _thought(answer: Answer | Unanswered) -> dict[str, Any]:

@@ -162,3 +162,14 @@ def test_stated_confidence_is_kept_apart_from_the_answer(questions: QuestionItem
     assert (row["answers"], row["with a confidence"], row["no readable number"]) == (6, 4, 1)
     assert (row["mean confidence"], row["accuracy"]) == (pytest.approx(0.8), 1.0)
     assert probe.describe()["prompts"] != QuestionProbe(questions, Answering(knows)).describe()["prompts"]
+
+
+def test_permission_and_confidence_are_in_one_prompt(questions: QuestionItems) -> None:
+    said = Answering(lambda _: "I don't know. Confidence: 0%")
+    probe = QuestionProbe(questions, said, ask_confidence=True, allow_unknown=True)
+    for outcome in probe.ask(KEYS[:4], [1]):
+        (rated,) = evidence_of(outcome).rated
+        assert (outcome.verdict, rated.confidence) == (Verdict.REFUSED, None)
+        *_, unknown, last = outcome.prompt.split("\n\n")
+        assert unknown.endswith("I don't know. Confidence: 0%")
+        assert last == f"Question: {evidence_of(outcome).text}\nAnswer:"
