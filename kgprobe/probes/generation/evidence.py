@@ -89,7 +89,8 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
     @property
     def counts(self) -> Mapping[str, int]:
         """The text, and whether it is unplaced."""
-        placed = self.refused or self.other is not None or self.named or self.former or self.beside or self.near
+        names = self.named or self.former or self.beside or self.near
+        placed = self.refused or self.other is not None or bool(names)
         if not placed and as_value(self.object.label) is not None:
             placed = bool(values_in(self.text[: self.counted]))
         return {"texts": 1, "unplaced": int(not placed)}
