@@ -285,7 +285,7 @@ def load(
         id=source.fingerprint,
         source=source.name,
         uid=secrets.token_hex(8),
-        languages=languages_of(source),
+        languages=languages_of(source) or None,
     )[0]
     if state["stage"] == IMPORTED:
         raise KgprobeError(
