@@ -37,6 +37,7 @@ class EntityKind(Struct, frozen=True, forbid_unknown_fields=True):
         description, popularity: properties.
         language: preferred language of names, aliases and descriptions with language tags, such as *Berlin@de*, which
             neosemantics writes (``keepLangTag``): tags are removed. None reads such texts as they are.
+        name_from_iri: True to call nodes without a name by the last part of their id, an IRI.
         type_property: property with the entity's types, in addition to its node's labels.
         type_relationship: type of the relationships to entities that are its types.
     """
@@ -49,6 +50,7 @@ class EntityKind(Struct, frozen=True, forbid_unknown_fields=True):
     description: str | None = None
     popularity: str | None = None
     language: str | None = None
+    name_from_iri: bool = False
     type_property: str | None = None
     type_relationship: str | None = None
 

@@ -23,8 +23,8 @@ from kgprobe.base.sanitize import visible
 from kgprobe.sources.values import tidy
 
 from .mapping import EntityKind, Facts, NodeFacts, PropertyFacts, RelationshipFacts, RelationshipSide, relation_id
-from .schema import Schema, describe, extracted_entities, has_extracted_entities, read_schema
-from .sentences import Sentences, sentences_of, sentences_of_date, words_of
+from .schema import EXTRACTED, RESOURCE, Schema, describe, marked_entities, marker_of, read_schema
+from .sentences import Sentences, sentences_of, sentences_of_date, without_namespace, words_of
 from .values import bound_of, given, language_of, listed
 
 # Maximum sample size per kind.
@@ -41,6 +41,8 @@ _ID_ENDINGS = ("id", "key", "code", "iri", "uri")
 _ALIASES = [
     "aliases",
     "alias",
+    "altlabel",
+    "alternatename",
     "aka",
     "alsoknownas",
     "alternativename",
@@ -52,6 +54,13 @@ _ALIASES = [
 ]
 _DESCRIPTIONS = ["description", "summary", "abstract", "tagline", "bio", "biography", "comment"]
 _POPULARITIES = ["popularity", "pageviews", "views", "viewcount", "sitelinks", "followers", "followercount", "pagerank"]
+# Relationships of RDF and its ontologies in a graph of neosemantics, with prefixes (SHORTEN), as IRIs (KEEP) or bare
+# (IGNORE).
+_TYPES = ("rdf__type", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "type")
+_ONTOLOGY = re.compile(
+    r"(?:rdfs?|owl)__.*|http://www\.w3\.org/(?:1999/02/22-rdf-syntax-ns|2000/01/rdf-schema|2002/07/owl)#.*"
+    "|type|subClassOf|subPropertyOf|domain|range|sameAs|equivalentClass|inverseOf"
+)
 _STARTS = [
     "start",
     "startdate",
@@ -154,10 +163,10 @@ class Properties:
     whole: bool
     of: Mapping[str, Property]
 
-    def name(self, label: str, also: Sequence[str] = ()) -> str | None:
+    def name(self, label: str, first: Sequence[str] = (), last: Sequence[str] = ()) -> str | None:
         """Return the property for names: a text that most nodes have, with mostly distinct values."""
         own = _bare(label)
-        preferred = [*_NAMES, f"{own}name", f"{own}title", f"{own}label", *also]
+        preferred = [*first, *_NAMES, f"{own}name", f"{own}title", f"{own}label", *last]
 
         def fits(property_: Property) -> bool:
             listed = _bare(property_.name) in preferred
@@ -237,8 +246,8 @@ def properties_of(rows: Iterable[Mapping[str, Any]], count: int) -> Properties:
 
 
 def _bare(name: str) -> str:
-    """Return a name in lower case, without signs and without a prefix of neosemantics: ``rdfs__label`` is *label*."""
-    return re.sub(r"[\W_]", "", (name.rpartition("__")[2] or name).lower())
+    """Return a name in lower case, without signs and a namespace of neosemantics: ``rdfs__label`` is *label*."""
+    return re.sub(r"[\W_]", "", (without_namespace(name).rpartition("__")[2] or name).lower())
 
 
 def _is_date(value: Any) -> bool:
@@ -346,15 +355,17 @@ def propose(graph: "Graph", name: str) -> str:
     Cost: counts all nodes and relationships once, and reads up to ``SAMPLE`` of each kind.
     """
     whole = read_schema(graph)
-    extracted = has_extracted_entities(whole)
-    schema = extracted_entities(whole) if extracted else whole
-    counts, labels = schema.labels(), _own_labels(schema)
+    marker = marker_of(whole)
+    schema = whole if marker is None else marked_entities(whole, marker)
+    counts, labels = schema.labels(), _own_labels(schema, marker)
     properties: dict[str, Properties] = {}
     for label in labels:
         rows = graph.stream("own/node_sample", label=label, limit=SAMPLE)
         properties[label] = properties_of((row["properties"] for row in rows), counts[label])
-    # The LLM Graph Builder stores names as ids.
-    entities = _entities(properties, ("id",) if extracted else ())
+    entities = _entities(properties, marker)
+    ontology = set(filter(_ONTOLOGY.fullmatch, schema.types())) if marker == RESOURCE else set()
+    if marker == RESOURCE:
+        entities = _resources(entities, schema)
     if not entities:
         raise KgprobeError(
             f"{name} has no possible entities: no label has a property that looks like a name. {describe(schema)}"
@@ -367,9 +378,9 @@ def propose(graph: "Graph", name: str) -> str:
     }
     between = {label: each for label, each in sides.items() if isinstance(each, _Between)}
     facts: list[Proposed[Any]] = [
-        *_relationship_facts(graph, schema, entities),
+        *_relationship_facts(graph, schema, entities, ontology),
         *_node_facts(schema, between, properties),
-        *_property_facts(entities, properties, counts),
+        *_property_facts(entities, properties, counts, every=marker == RESOURCE),
     ]
     if not facts:
         raise KgprobeError(
@@ -377,11 +388,13 @@ def propose(graph: "Graph", name: str) -> str:
             f" ({', '.join(entities)}). {describe(schema)}"
         )
     proposed = []
+    parts = [each.what for each in facts]
     for label, kind in entities.items():
-        proposed.append(Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label])]))
+        own = {each.property for each in parts if isinstance(each, PropertyFacts) and label in each.from_}
+        proposed.append(Proposed(kind, [f"{counts[label]:,} nodes", *_remarks(kind, properties[label], own)]))
     left_out = [
         *_left_out_nodes(graph, whole, schema, {label: why for label, why in sides.items() if isinstance(why, str)}),
-        *_left_out_relationships(graph, schema, [each.what for each in facts]),
+        *_left_out_relationships(graph, schema, parts, ontology),
     ]
     return written(name, proposed, _distinct(facts), left_out)
 
@@ -395,7 +408,7 @@ def _left_out_nodes(graph: "Graph", whole: Schema, schema: Schema, reasons: Mapp
     for label, count in sorted(whole.labels().items()):
         if label not in counts:
             having = _having(graph.stream("own/node_sample", label=label, limit=SAMPLE))
-            yield f"{label} ({count:,} nodes{having}): not among the entities that were extracted from texts"
+            yield f"{label} ({count:,} nodes{having}): not among the entities, which have the label {marker_of(whole)}"
     unlabelled = sum(nodes.count for nodes in whole.nodes if not nodes.labels)
     if unlabelled:
         yield f"nodes without a label ({unlabelled:,} nodes): a mapping refers to nodes by their labels"
@@ -407,7 +420,9 @@ def _having(rows: Iterable[Mapping[str, Any]]) -> str:
     return f" with {', '.join(names)}" if names else ""
 
 
-def _left_out_relationships(graph: "Graph", schema: Schema, facts: Sequence[Facts]) -> Iterator[str]:
+def _left_out_relationships(
+    graph: "Graph", schema: Schema, facts: Sequence[Facts], ontology: Collection[str]
+) -> Iterator[str]:
     """Yield the relationship types that are in no kind of facts."""
     used = {each.type for each in facts if isinstance(each, RelationshipFacts)}
     for each in facts:
@@ -416,10 +431,11 @@ def _left_out_relationships(graph: "Graph", schema: Schema, facts: Sequence[Fact
     for type_, count in sorted(schema.types().items()):
         if type_ not in used:
             having = _having(graph.stream("own/relationship_sample", type=type_, limit=SAMPLE))
-            yield f"{type_} ({count:,} relationships{having}): no entities at both of its ends"
+            reason = "types and statements of the ontology" if type_ in ontology else "no entities at both of its ends"
+            yield f"{type_} ({count:,} relationships{having}): {reason}"
 
 
-def _own_labels(schema: Schema) -> list[str]:
+def _own_labels(schema: Schema, last: str | None) -> list[str]:
     """Return the labels that are not part of a more frequent one, most frequent first."""
     counts = schema.labels()
     # The labels that all nodes with a label have.
@@ -427,16 +443,19 @@ def _own_labels(schema: Schema) -> list[str]:
     for nodes in schema.nodes:
         for label in nodes.labels:
             shared.setdefault(label, set(nodes.labels)).intersection_update(nodes.labels)
-    # A label that begins with underscores is for nodes without others.
-    order = sorted(counts, key=lambda label: (label.startswith("__"), -counts[label], label))
+    # A label that begins with underscores, and Resource, is for nodes without others.
+    order = sorted(counts, key=lambda label: (label.startswith("__") or label == last, -counts[label], label))
     return [label for place, label in enumerate(order) if shared[label].isdisjoint(order[:place])]
 
 
-def _entities(properties_of_label: dict[str, Properties], names: Sequence[str]) -> dict[str, EntityKind]:
+def _entities(properties_of_label: dict[str, Properties], marker: str | None) -> dict[str, EntityKind]:
     """Return the labels whose nodes have a name, as kinds of entities."""
     entities = {}
+    # In RDF, a label comes before a name; the LLM Graph Builder stores names as ids.
+    first = ("label", "preflabel") if marker == RESOURCE else ()
+    last = ("id",) if marker == EXTRACTED else ()
     for label, properties in properties_of_label.items():
-        name = properties.name(label, names)
+        name = properties.name(label, first, last)
         if name is not None:
             entities[label] = EntityKind(
                 label=label,
@@ -450,8 +469,19 @@ def _entities(properties_of_label: dict[str, Properties], names: Sequence[str]) 
     return entities
 
 
-def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
-    """Return remarks about a kind of entities."""
+def _resources(entities: Mapping[str, EntityKind], schema: Schema) -> dict[str, EntityKind]:
+    """Return the kinds of entities of RDF: IRIs are their ids, and ``rdf:type`` may be a relationship."""
+    types = [type_ for type_ in schema.types() if type_ in _TYPES]
+    return {
+        label: msgspec.structs.replace(
+            kind, id="uri", prefix="", name_from_iri=True, type_relationship=next(iter(types), None)
+        )
+        for label, kind in entities.items()
+    }
+
+
+def _remarks(kind: EntityKind, properties: Properties, facts: Collection[str]) -> list[str]:
+    """Return remarks about a kind of entities; ``facts`` are the properties that are facts."""
     sample = "of all" if properties.whole else f"of the first {properties.size:,}"
     name = properties.of[kind.name]
     remarks = [f"{sample}, {name.there / properties.size:.0%} have {kind.name!r}, {name.distinct:.0%} of these differ"]
@@ -465,7 +495,6 @@ def _remarks(kind: EntityKind, properties: Properties) -> list[str]:
     elif not properties.whole:
         remarks.append(f"{kind.id!r} is unique {sample}")
     used = (kind.name, kind.id, *kind.aliases, kind.description, kind.popularity)
-    facts = [each for each in properties.dated() if sentences_of_date(each) is not None]
     dates = [each for each in properties.dated() if each not in used and each not in facts]
     if dates:
         remarks.append(f"left out: {', '.join(dates)}: dates, without a sentence for them")
@@ -543,12 +572,12 @@ def _counted(graph: "Graph", label: str, sides: _Between) -> "_Between | str":
 
 
 def _relationship_facts(
-    graph: "Graph", schema: Schema, entities: dict[str, EntityKind]
+    graph: "Graph", schema: Schema, entities: dict[str, EntityKind], ontology: Collection[str]
 ) -> list[Proposed[RelationshipFacts]]:
     facts = []
     for type_, count in sorted(schema.types().items()):
         tails, heads = _entity_ends(type_, schema, entities)
-        if not tails:
+        if not tails or type_ in ontology:
             continue
         rows = graph.stream("own/relationship_sample", type=type_, limit=SAMPLE)
         properties = properties_of((row["properties"] for row in rows), count)
@@ -613,23 +642,36 @@ def _node_facts(
 
 
 def _property_facts(
-    entities: dict[str, EntityKind], properties: dict[str, Properties], counts: dict[str, int]
+    entities: dict[str, EntityKind], properties: dict[str, Properties], counts: dict[str, int], *, every: bool
 ) -> list[Proposed[PropertyFacts]]:
-    """Return years and dates as facts, if a sentence expresses them: *[X] was released in [Y]*."""
+    """Return years and dates as facts, if a sentence expresses them: *[X] was released in [Y]*.
+
+    Args:
+        every: True to return the other properties, too, except for names and texts in a language.
+    """
     labels_of: dict[str, list[str]] = {}
-    for label in entities:
-        for name in properties[label].dated():
-            labels_of.setdefault(name, []).append(label)
+    for label, kind in entities.items():
+        dated = properties[label].dated()
+        used = {kind.name, kind.id, *kind.aliases, kind.description, kind.popularity}
+        for name, property_ in properties[label].of.items():
+            if name in dated or (every and name not in used and property_.language is None):
+                labels_of.setdefault(name, []).append(label)
     facts = []
     for name, labels in sorted(labels_of.items()):
-        sentences = sentences_of_date(name)
-        if sentences is None:
+        is_date = all(name in properties[label].dated() for label in labels)
+        sentences = sentences_of_date(name) if is_date else None
+        if sentences is None and not every:
             continue
-        property_ = PropertyFacts(
-            property=name, from_=tuple(labels), values="date", label=words_of(name), **_templates(sentences)
+        property_facts = PropertyFacts(
+            property=name,
+            from_=tuple(labels),
+            values="date" if is_date else None,
+            label=words_of(name),
+            **_templates(sentences),
         )
         count = sum(counts[label] for label in labels)
-        facts.append(Proposed(property_, [f"a year or a date, of up to {count:,} nodes"]))
+        what = "a year or a date" if is_date else "a value"
+        facts.append(Proposed(property_facts, [f"{what}, of up to {count:,} nodes"]))
     return facts
 
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from kgprobe.graph.client import Graph
 
 # Label of the entities that neo4j-graphrag and the LLM Graph Builder extract from texts.
-_EXTRACTED = "__Entity__"
+EXTRACTED = "__Entity__"
+# Label of all nodes that neosemantics made of RDF, and of the node with its configuration.
+RESOURCE = "Resource"
+_CONFIGURATION = "_GraphConfig"
 # Labels for their own use, such as __Entity__, __KGBuilder__ and __Community__.
 _INTERNAL = re.compile(r"__\w+__")
 
@@ -102,35 +105,38 @@ def properties_of(graph: "Graph", label: str) -> list[str]:
     return sorted(names)[:_LISTED]
 
 
-def has_extracted_entities(schema: Schema) -> bool:
-    """Return True if the entities were extracted from texts, by neo4j-graphrag or the LLM Graph Builder."""
-    return any(_EXTRACTED in nodes.labels for nodes in schema.nodes)
+def marker_of(schema: Schema) -> str | None:
+    """Return the label that a tool gives to all entities: neo4j-graphrag, the LLM Graph Builder or neosemantics."""
+    labels = schema.labels()
+    if EXTRACTED in labels:
+        return EXTRACTED
+    return RESOURCE if _CONFIGURATION in labels and RESOURCE in labels else None
 
 
-def extracted_entities(schema: Schema) -> Schema:
-    """Return the part of a schema between extracted entities, without documents and chunks of text, and their types.
+def marked_entities(schema: Schema, marker: str) -> Schema:
+    """Return the part of a schema between entities with a marker, without the tool's other nodes, and their types.
 
-    The label of an entity without a type is ``__Entity__``.
+    The label of an entity without a type is the marker.
     """
     nodes: Counter[tuple[str, ...]] = Counter()
     for each in schema.nodes:
-        if _EXTRACTED in each.labels:
-            nodes[types_in(each.labels)] += each.count
+        if marker in each.labels:
+            nodes[types_in(each.labels, marker)] += each.count
     relationships: Counter[tuple[str, tuple[str, ...], tuple[str, ...]]] = Counter()
     for link in schema.relationships:
-        if _EXTRACTED in link.tails and _EXTRACTED in link.heads:
-            relationships[link.type, types_in(link.tails), types_in(link.heads)] += link.count
+        if marker in link.tails and marker in link.heads:
+            relationships[link.type, types_in(link.tails, marker), types_in(link.heads, marker)] += link.count
     return Schema(
         [Nodes(labels, count) for labels, count in sorted(nodes.items())],
         [Relationships(*ends, count) for ends, count in sorted(relationships.items())],
     )
 
 
-def types_in(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the labels that are types: without internal ones of extracted entities, unless there are no others."""
-    if _EXTRACTED not in labels:
+def types_in(labels: Sequence[str], marker: str | None = EXTRACTED) -> tuple[str, ...]:
+    """Return the labels that are types: without a tool's internal ones, unless there are no others."""
+    if marker is None or marker not in labels:
         return tuple(labels)
-    return tuple(label for label in labels if not _INTERNAL.fullmatch(label)) or (_EXTRACTED,)
+    return tuple(label for label in labels if label != marker and not _INTERNAL.fullmatch(label)) or (marker,)
 
 
 def rows_of(facts: Facts, schema: Schema, mapping: Mapping) -> int:

@@ -36,6 +36,7 @@ _PLAIN_PAST = re.compile(r"(?:\w*[^aeiou\W]t|\w{2,}[aeo]w)ed")
 # Common verbs of types that the tense module does not know.
 _MORE_VERBS = frozenset(["act", "like", "rate", "review"])
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_NAMESPACE = re.compile(r"[a-z][A-Za-z0-9]*__(?=.)|[a-z]+://.*[/#](?=.)")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_\W]+")
 
 
@@ -52,13 +53,22 @@ class Sentences:
 
 
 def words_of(name: str) -> str:
-    """Return a name in words: ``ACTED_IN`` is *acted in*, ``orderDate`` *order date*, ``TVSeries`` *TV series*."""
+    """Return a name in words: ``ACTED_IN`` is *acted in*, ``orderDate`` *order date*, ``TVSeries`` *TV series*.
+
+    A namespace, as neosemantics writes them, is left out: ``ns0__birthPlace``, ``http://example.org/birthPlace``.
+    """
+    name = without_namespace(name)
     words = []
     for part in filter(None, _WORDS.split(tidy(name))):
         # A word in capitals is an abbreviation, unless the whole name is in capitals.
         is_abbreviation = part.isupper() and len(part) > 1 and not name.isupper()
         words.append(part if is_abbreviation else part.lower())
     return " ".join(words)
+
+
+def without_namespace(name: str) -> str:
+    """Return a name without the prefix or the address of its namespace."""
+    return _NAMESPACE.sub("", name)
 
 
 def sentences_of(type_: str, subject: str | None = None, object_: str | None = None) -> Sentences | None:

@@ -22,6 +22,7 @@ from kgprobe.base.records import Entity, Fact, Placed, Rejected
 from kgprobe.graph.located_facts import Element, LocatedFacts
 from kgprobe.sources.values import ID_LIMIT, check_id, check_interval, fact_id, tidy, tidy_all
 
+from ..rdf.vocabulary import Vocabulary
 from .mapping import (
     EntityKind,
     Facts,
@@ -33,10 +34,11 @@ from .mapping import (
     relation_id,
     relation_records,
 )
-from .schema import Schema, describe, properties_of, rows_of, types_in
+from .schema import RESOURCE, Schema, describe, marker_of, properties_of, rows_of, types_in
 from .sentences import words_of
 from .values import (
     bound_of,
+    given,
     in_language,
     key_of,
     listed,
@@ -129,7 +131,7 @@ class OwnGraph:
         labels: set[str] = set()
         for nodes in self.schema.nodes:
             if mapped.intersection(nodes.labels):
-                labels.update(types_in(nodes.labels))
+                labels.update(self._types_in(nodes.labels))
         for label in sorted(labels):
             number += 1
             yield Placed(number, Entity(_type_id(label), words_of(label)), self.name, "label")
@@ -212,6 +214,11 @@ class OwnGraph:
     def _file(self, what: str) -> str:
         return f"{self.name}, {what[:60]}"
 
+    def _types_in(self, labels: Sequence[str]) -> Sequence[str]:
+        marker = marker_of(self.schema)
+        # All nodes of RDF are resources, also those without a type.
+        return [label for label in types_in(labels, marker) if label != marker or marker != RESOURCE]
+
     def _keys(self) -> list[str]:
         return [kind.id or "" for kind in self.mapping.entities]
 
@@ -261,8 +268,9 @@ class OwnGraph:
             )
         texts = {name: in_language(row[name], kind.language) for name in ("name", "description")}
         other_names = [in_language(alias, kind.language) for alias in row["aliases"]]
-        label = name_of(texts["name"], kind.name)
-        types = [*map(_type_id, types_in(sorted(row["labels"])))]
+        label = Vocabulary().label(identifier, "") if kind.name_from_iri and not given(texts["name"]) else ""
+        label = label or name_of(texts["name"], kind.name)
+        types = [*map(_type_id, self._types_in(sorted(row["labels"])))]
         types += [check_id(text, "type") for text in texts_of([row["type"]], (kind.type_property or "",))]
         types += sorted(map(self._end, row["types"]))
         return Entity(

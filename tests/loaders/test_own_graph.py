@@ -3,17 +3,19 @@
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+import rdflib
 from click.testing import CliRunner
 
 import kgprobe
 from kgprobe.api.loading import load
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
-from kgprobe.base.records import Entity, Fact, Placed, Rejected
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
 from kgprobe.cli.load import load as load_command
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint, same_database
@@ -300,6 +302,108 @@ def test_names_with_language_tags_are_read_without(own: Graph, graph: Graph, tmp
         ("Deutschland", [], ""),
         ("Munich", ["München"], ""),
     ]
+
+
+RDF = """
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix ex: <http://example.org/> .
+ex:Ada a ex:Person ; rdfs:label "Ada"@en, "Ada (de)"@de ; skos:altLabel "Countess"@en ; ex:birthPlace ex:London ;
+  ex:birthDate "1815-12-10"^^xsd:date ; ex:children 3 ; ex:spouse ex:William ; ex:name "A. A. Byron" .
+ex:William a ex:Person, ex:Earl ; rdfs:label "William"@en ; ex:birthPlace ex:London ; ex:spouse ex:Ada .
+ex:London a ex:City ; rdfs:label "London"@en, "Londres"@fr ; ex:partOf ex:England .
+ex:Ockham a ex:City ; rdfs:label "Ockham"@en ; ex:partOf ex:England .
+ex:England rdfs:label "England"@en .
+ex:Person a owl:Class ; rdfs:label "human being"@en . ex:Earl a owl:Class ; rdfs:label "earl"@en .
+ex:Earl rdfs:subClassOf ex:Person . ex:City a owl:Class ; rdfs:label "city"@en .
+"""
+PREFIXES = {"http://example.org/": "ns0", "http://www.w3.org/2000/01/rdf-schema#": "rdfs"}
+PREFIXES |= {"http://www.w3.org/2002/07/owl#": "owl", "http://www.w3.org/2004/02/skos/core#": "skos"}
+PREFIXES |= {"http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf"}
+
+
+def bring_in(graph: Graph, turtle: str, vocabulary: str, types: str, *, arrays: bool, tags: bool) -> None:
+    """Write RDF into a graph as neosemantics 5 does: handleVocabUris, handleRDFTypes, handleMultival, keepLangTag."""
+
+    def named(iri: rdflib.URIRef) -> str:
+        namespace, _, name = re.fullmatch(r"(.*[/#])()(.*)", iri).groups()  # type: ignore[union-attr]
+        if vocabulary == "KEEP":
+            return str(iri)
+        return f"{PREFIXES[namespace]}__{name}" if vocabulary == "SHORTEN" else name
+
+    def stored(term: rdflib.Literal) -> Any:
+        value = term.toPython()
+        if isinstance(value, date):
+            return value.isoformat()
+        return f"{term}@{term.language}" if tags and term.language else str(term) if isinstance(value, str) else value
+
+    triples = sorted(rdflib.Graph().parse(data=turtle, format="turtle"), key=str)
+    labels: dict[str, set[str]] = {}
+    values: dict[str, dict[str, Any]] = {}
+    for subject, predicate, term in triples:
+        kinds = labels.setdefault(str(subject), {"Resource"})
+        if isinstance(term, rdflib.Literal):
+            properties = values.setdefault(str(subject), {})
+            key = named(predicate)
+            properties[key] = [*properties.get(key, []), stored(term)] if arrays else stored(term)
+            continue
+        if predicate == rdflib.RDF.type and types != "NODES":
+            kinds.add(named(term))
+        if predicate != rdflib.RDF.type or types != "LABELS":
+            labels.setdefault(str(term), {"Resource"})
+    fill(graph, "CREATE (:_GraphConfig {_handleVocabUris: 0}), (:_NsPrefDef {ns0: 'http://example.org/'})")
+    for uri, kinds in labels.items():
+        names = "".join(f":`{kind}`" for kind in sorted(kinds))
+        properties = {"uri": uri, **values.get(uri, {})}
+        pairs = ", ".join(f"`{key}`: $p{number}" for number, key in enumerate(properties))
+        fill(graph, f"CREATE ({names} {{{pairs}}})", **{f"p{n}": value for n, value in enumerate(properties.values())})
+    for subject, predicate, term in triples:
+        if isinstance(term, rdflib.Literal) or (predicate == rdflib.RDF.type and types == "LABELS"):
+            continue
+        text = f"MATCH (s:Resource {{uri: $s}}), (o:Resource {{uri: $o}}) CREATE (s)-[:`{named(predicate)}`]->(o)"
+        fill(graph, text, s=str(subject), o=str(term))
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "types", "arrays", "tags"),
+    [
+        ("SHORTEN", "LABELS", True, True),
+        ("SHORTEN", "NODES", True, True),
+        ("SHORTEN", "LABELS_AND_NODES", False, False),
+        ("IGNORE", "LABELS", False, False),
+        ("IGNORE", "LABELS_AND_NODES", True, True),
+        ("KEEP", "LABELS", True, True),
+        ("KEEP", "NODES", False, False),
+    ],
+)
+def test_graph_of_neosemantics_is_proposed_as_its_rdf(
+    own: Graph, tmp_path: Path, vocabulary: str, types: str, arrays: bool, tags: bool
+) -> None:
+    # Without arrays or tags, a later label replaces an earlier one.
+    turtle = RDF if arrays and tags else RDF.replace(', "Ada (de)"@de', "").replace(', "Londres"@fr', "")
+    bring_in(own, turtle, vocabulary, types, arrays=arrays, tags=tags)
+    mapping = kgprobe.propose_mapping("graph", source=own.endpoint.address, mapping=tmp_path / "rdf.toml")
+    relations, entities, facts = read(own, mapping)
+    assert not [one.record for one in (*relations, *entities, *facts) if isinstance(one.record, Rejected)]
+    names = {one.record.id: one.record.label for one in relations if isinstance(one.record, Relation)}
+    source = open_source("rdf", files=[write(tmp_path / "a.ttl", turtle)])
+    expected_names = {one.record.id: one.record.label for one in source.relations() if isinstance(one.record, Relation)}
+    assert set(names.values()) == set(expected_names.values())
+
+    def known(placed: Iterable[Placed], names: dict[str, str]) -> set[tuple[str, str, str]]:
+        records = [one.record for one in placed]
+        return {(one.subject, names[one.relation], one.object) for one in records if isinstance(one, Fact)}
+
+    assert known(facts, names) == known(source.facts(), expected_names)
+    labels = {one.record.id: one.record.label for one in entities if isinstance(one.record, Entity)}
+    for record in (one.record for one in source.entities()):
+        if isinstance(record, Entity):
+            assert labels[record.id] == record.label
+    kinds = {one.record.id: one.record.types for one in entities if isinstance(one.record, Entity)}
+    assert "Resource" not in {type_ for each in kinds.values() for type_ in each}
+    assert len(kinds["http://example.org/William"]) == (4 if types == "LABELS_AND_NODES" else 2)
 
 
 MOVIES = """

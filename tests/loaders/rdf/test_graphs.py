@@ -275,7 +275,8 @@ def test_languages_come_in_order_then_all_then_none(tmp_path: Path) -> None:
 
 def test_regional_languages_come_after_their_language(tmp_path: Path) -> None:
     text = (
-        f'{PREFIXES}ex:a ex:p ex:b, "tap"@en-US, "robinet"@fr . ex:a rdfs:label "Colour"@en-GB, "Color"@en-US .\n'
+        f'{PREFIXES}ex:a ex:p ex:b, "tap"@en-US, "robinet"@fr .\n'
+        'ex:a rdfs:label "Farbe"@de, "Colour"@en-GB, "Color"@en-US .\n'
         'ex:b rdfs:label "Autumn"@en, "Fall"@en-US .\n'
     )
     paths = write(tmp_path, {"a.ttl": text})
@@ -283,8 +284,15 @@ def test_regional_languages_come_after_their_language(tmp_path: Path) -> None:
     labels = {id_: entity.label for id_, entity in known.entities.items()}
     assert labels == {f"{EX}a": "Colour", f"{EX}b": "Autumn", "tap^^string": "tap"}
     assert known.not_loaded == {"text in another language": 1}
+    assert read(paths, languages=["en", "de"]).entities[f"{EX}a"].label == "Colour"
     entities = read(paths, languages=["en-US", "en"]).entities
     assert (entities[f"{EX}a"].label, entities[f"{EX}b"].label) == ("Color", "Fall")
+
+
+def test_statements_of_several_batches_are_all_read(tmp_path: Path) -> None:
+    lines = [f"<{EX}s{number}> <{EX}p> <{EX}o{number % 7}> .\n" for number in range(20_000)]
+    facts = read(write(tmp_path, {"many.nt": "".join(lines)})).facts
+    assert {(fact.subject, fact.object) for fact in facts} == {(f"{EX}s{n}", f"{EX}o{n % 7}") for n in range(20_000)}
 
 
 def test_named_quotations_give_validity(tmp_path: Path) -> None:
