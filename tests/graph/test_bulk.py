@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -351,25 +352,29 @@ def test_further_properties_of_entities_become_columns(tmp_path: Path, monkeypat
 FACT_LINES = ["subject\trelation\tobject\tstart", *(f"e{n % 7}\tR{n % 3}\te{n % 11}\t{2000 + n}" for n in range(40))]
 
 
-def table(folder: Path, lines: list[str] = FACT_LINES) -> Any:
-    """Return a table of eight entities and of facts, some of which have other ends or are unreadable."""
-    (folder / "entities.jsonl").write_text("".join(f'{{"id": "e{n}", "label": "entity {n}"}}\n' for n in range(8)))
-    (folder / "facts.tsv").write_text("\n".join([*lines, "e1\tR1", lines[-1], lines[-2]]))
-    return open_source("table", entities=folder / "entities.jsonl", facts=folder / "facts.tsv")
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[[], Any]:
+    """Open a table of eight entities and of facts, some of which have other ends or are unreadable."""
+    entities, facts = tmp_path / "entities.jsonl", tmp_path / "facts.tsv"
+    entities.write_text("".join(f'{{"id": "e{n}", "label": "entity {n}"}}\n' for n in range(8)))
+    facts.write_text("\n".join([*FACT_LINES, "e1\tR1", FACT_LINES[-1], FACT_LINES[-2]]))
+    return partial(open_source, "table", entities=entities, facts=facts)
 
 
-def test_facts_read_in_another_process_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_facts_read_in_another_process_are_the_same(
+    table: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = []
     for name, least in (("here", 10**9), ("apart", 0)):
         monkeypatch.setattr(reading, "APART_BYTES", least)
         monkeypatch.setattr(reading.os, "cpu_count", lambda: 2)
         heard: list[str] = []
-        source = table(tmp_path)
+        source = table()
         counts = convert(source, tmp_path / name, report_problem=heard.append).records
         assert source.done == source.total
         made.append((told(*graph_of(tmp_path / name)), heard, counts.written, counts.problems))
-        with pytest.raises(KgprobeError, match="facts.tsv, line 42: 2 columns where 4 are expected"):
-            convert(table(tmp_path), tmp_path / "strict", strict=True)
+        with pytest.raises(KgprobeError, match=r"facts.tsv, line 42: 2 columns where 4 are expected"):
+            convert(table(), tmp_path / "strict", strict=True)
     assert made[0] == made[1]
     assert len(made[0][1]) > 10
     assert sorted(path.name for path in tmp_path.iterdir()) == ["apart", "entities.jsonl", "facts.tsv", "here"]
@@ -382,10 +387,12 @@ class DyingTable(TableSource):
         return os._exit, (3,)
 
 
-def test_reading_process_that_ends_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_process_that_ends_is_reported(
+    table: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "APART_BYTES", 0)
     monkeypatch.setattr(reading.os, "cpu_count", lambda: 2)
-    whole = table(tmp_path)
+    whole = table()
     dying = DyingTable(name="t", fingerprint="t", readings=whole.readings, header=whole.header)
     with pytest.raises(KgprobeError, match=r"The process that read the facts of t ended with code 3"):
         convert(dying, tmp_path / "files")

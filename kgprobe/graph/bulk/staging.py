@@ -136,12 +136,9 @@ class _Staged:
         self._database = database
         self._source = source
 
-    def _run(self, statement: str, **tables: Any) -> None:
-        for name, table in tables.items():
-            self._database.register(name, table)
-        self._database.execute(statement)
-        for name in tables:
-            self._database.unregister(name)
+    def _run(self, statement: str, waiting: pa.Table | None = None) -> duckdb.DuckDBPyConnection:  # noqa: ARG002
+        """Run a statement; it reads the table from the argument, as a registered one is kept until the end."""
+        return self._database.execute(statement)
 
     def _stream(self, query: str) -> Iterator[pa.RecordBatch]:
         return iter(self._database.sql(query).to_arrow_reader(_ROWS_AT_ONCE))
@@ -252,11 +249,11 @@ class EntityTable(_Staged):
         }
         for name in self._kinds:
             columns[name] = pa.array([_column(values.get(name)) for values in properties], pa.string())
-        self._run("INSERT INTO entities BY NAME FROM waiting", waiting=pa.table(columns))
+        self._run("INSERT INTO entities BY NAME FROM waiting", pa.table(columns))
         links = [(places[id_], type_) for id_, types in batch.types.items() for type_ in types]
         if links:
             entities, types = zip(*links, strict=True)
-            self._run("INSERT INTO links FROM waiting", waiting=pa.table({"entity": entities, "type": types}))
+            self._run("INSERT INTO links FROM waiting", pa.table({"entity": entities, "type": types}))
         self._begins.append(first + len(places))
 
     def resolve(self) -> list[Problem]:
@@ -284,9 +281,8 @@ class EntityTable(_Staged):
 
     def places_of(self, ids: pa.StringArray) -> Numbers:
         """Return the places of distinct ids, -1 for a missing one. Cost: a scan of all ids."""
-        self._database.register("asked", pa.table({"id": ids, "index": np.arange(len(ids))}))
-        found = self._database.execute("SELECT index, place FROM asked JOIN entities USING (id)").fetchnumpy()
-        self._database.unregister("asked")
+        asked = pa.table({"id": ids, "index": np.arange(len(ids))})
+        found = self._run("SELECT index, place FROM waiting JOIN entities USING (id)", asked).fetchnumpy()
         places = np.full(len(ids), -1)
         places[found["index"]] = found["place"]
         return places
@@ -422,7 +418,7 @@ class FactTable(_Staged):
             "object": pa.array(objects, mask=~inside),
             "relation": numbers[relations.indices],
         }
-        self._run("INSERT INTO facts BY NAME FROM waiting WHERE subject >= 0", waiting=pa.table(columns))
+        self._run("INSERT INTO facts BY NAME FROM waiting WHERE subject >= 0", pa.table(columns))
         self.written += int(np.count_nonzero(known & inside))
         return problems, int(np.count_nonzero(known & ~inside)) * self._source.partial
 
