@@ -3,6 +3,7 @@
 from kgprobe.api.comparing import check as check
 from kgprobe.api.comparing import compare as compare
 from kgprobe.api.comparing import gap as gap
+from kgprobe.api.comparing import refusals as refusals
 from kgprobe.api.datasets import build_dataset as build_dataset
 from kgprobe.api.datasets import export_dataset as export_dataset
 from kgprobe.api.datasets import import_dataset as import_dataset

@@ -45,7 +45,7 @@ def answered(fact: str, right: bool) -> QuestionEvidence:
 
 def store_measurement(
     folder: Path,
-    right: Mapping[str, bool | None],
+    right: Mapping[str, bool | str | None],
     *,
     relation: str = "r0",
     relations: Mapping[str, str] | None = None,
@@ -55,7 +55,7 @@ def store_measurement(
     """Return a folder as a measurement leaves it.
 
     Args:
-        right: whether each fact was; None for one to which no answer came.
+        right: whether each fact was; None for one to which no answer came; or another verdict.
         relations_asked: those of the measurement.
         relation: of facts that ``relations`` does not name.
         config: what is other than in ``CONFIGURED``; ``model`` names the model.
@@ -69,6 +69,8 @@ def store_measurement(
     lines = []
     for place, (fact, its) in enumerate(right.items()):
         verdict = Verdict.UNANSWERED if its is None else Verdict.RIGHT if its else Verdict.WRONG
+        if isinstance(its, str):
+            verdict, its = Verdict(its), False
         own = (relations or {}).get(fact, relation)
         shown = None if its is None else evidence(fact, its)
         lines.append(encode_line(place, Outcome(FactKey(f"s-{fact}", fact), verdict, own, evidence=shown)))

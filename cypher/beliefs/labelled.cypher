@@ -1,6 +1,7 @@
 // Facts of a run with its beliefs and names, as rows of a label table: those with own answers, and those that answers to others have
 // reached, not those that have the prior alone. Reads the run's beliefs, and looks up each fact.
 // $run -> fact, subject, subject_name, relation, relation_name, object, object_name, theta, low, high, believed, right, wrong
+// Language: s?, o?
 MATCH (belief:Belief {run: $run})
 WHERE belief.unaskable IS NULL AND belief.theta IS NOT NULL
   AND (belief.right + belief.wrong > 0 OR belief.alpha <> 1.0 OR belief.beta <> 1.0)

@@ -1,4 +1,4 @@
-"""``kgprobe.compare``, ``check`` and ``gap``: stored results of one kind, and logs of other tools."""
+"""``kgprobe.compare``, ``check``, ``gap`` and ``refusals``: stored results of one kind, and logs of other tools."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kgprobe.results.forgetting import Forgetting
     from kgprobe.results.judge import JudgeComparison
     from kgprobe.results.knowledge_gap import KnowledgeGap
+    from kgprobe.results.refusals import RefusalDiagnosis
     from kgprobe.task_logs.log import ModelLog
     from kgprobe.task_logs.task_comparison import TaskComparison, TaskLosses
 
@@ -101,7 +102,8 @@ def compare(
     correlations, also by family of models; means over relations with the best and the worst of them; subsumption (the
     share of one model's known facts that another knows); and for each pair the difference with its test, interval and
     minimum detectable difference. Measurements of a graph and of its inverse (:func:`kgprobe.reverse_graph`) are
-    compared as directions: facts pair by their ids, and the facts known in one direction only are listed.
+    compared as directions, those in two languages as languages: facts pair by their ids, and the facts known in one way
+    only are listed; ``graph`` adds a table by official language of the subject's country.
 
     >>> one = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=2, sentences=1)
@@ -337,6 +339,60 @@ def gap(stored: "Stored | str | Path", said: "Stored | str | Path", *, graph: "G
     _require_answers("said", kind)
     between = gap_between(*opened)
     return replace(between, notes=(*chain.from_iterable(notes for _, notes in newest), *between.notes))
+
+
+def refusals(
+    result: "Stored | str | Path",
+    known_by: "Stored | Labels | LabelTable | str | Path",
+    *,
+    graph: "Graph | None" = None,
+) -> "RefusalDiagnosis":
+    """Find the refusals of facts that another way of asking shows as known (needless), and as unknown (justified).
+
+    >>> said = kgprobe.measure(graph, "demo", "questions", limit=4, answer_tokens=4, allow_unknown=True)
+    >>> held = kgprobe.measure(graph, "demo", "distractors", limit=4, distractors=3, sentences=1)
+    >>> kgprobe.refusals(said, held).groups[0].facts
+    4
+
+    Cost: reading all answers.
+
+    Args:
+        result: measurement or run of a probe that reads answers in words: ``questions``, ``true-false``, ``recall`` or
+            ``generation``; or its name.
+        known_by: another measurement or run of the same model on the same graph, or a label table of it, or its name.
+            Of a label table, the profile decides, else SliCK's class, else the belief.
+        graph: graph of runs that are given by name, and of the labels of relations.
+
+    Raises:
+        UnknownNameError: no such result.
+        ArgumentError: the results are of another kind, the same one, or of another model, graph, direction or date; the
+            first reads no answers in words.
+        KgprobeError: a result has no answers, or no fact is shared.
+    """
+    from kgprobe.graph.state import state_difference
+    from kgprobe.results.answers import check_same_model, refuse_repeated, relation_names_of, settings_of
+    from kgprobe.results.refusals import diagnose_refusals, shown_by
+
+    newest = [_with_newest([each], (*ANSWERS, LABEL_TABLE), graph) for each in (result, known_by)]
+    notes = list(chain.from_iterable(own for _, own in newest))
+    (kind, first), (other_kind, other) = (_resolve(given, (*ANSWERS, LABEL_TABLE), graph) for (given,), _ in newest)
+    _require_answers("result", kind)
+    answered, known = _opened(kind, first, graph), _opened(other_kind, other, graph)
+    names = relation_names_of([answered], set(answered.answers.by_fact()["relation"]))
+    if other_kind == LABEL_TABLE:
+        from kgprobe.labelling.table import shown_by_labels
+
+        if known.model != answered.model:
+            raise ArgumentError("known_by", f"has labels of {known.model}; expected those of {answered.model}.")
+        states = known.config.get("graph"), settings_of(answered)["graph"]
+        change = state_difference(*states) if states[0] and states[0] != states[1] else ""
+        if change or answered.reversed:
+            raise ArgumentError("known_by", f"differs from the first: {change or 'it asks forwards'}.")
+        return diagnose_refusals(answered, known.name, shown_by_labels(known), names, known.folder, notes)
+    _require_answers("known_by", other_kind)
+    refuse_repeated("known_by", [answered, known])
+    check_same_model("known_by", answered, known)
+    return diagnose_refusals(answered, known.about.name, shown_by(known), names, known.folder, notes)
 
 
 def _require_answers(argument: str, kind: str) -> None:

@@ -186,7 +186,8 @@ def calibration(
     Args:
         results: measurements and runs with probabilities (the probes ``choices``, ``examples``, ``statements``, and
             ``distractors`` with one sentence), or with three or more sentences (``distractors``) or sampled answers
-            (``recall``, ``true-false``), whose agreement is the confidence.
+            (``recall``, ``true-false``), whose agreement is the confidence, or with ``ask_confidence`` (``questions``,
+            ``true-false``).
         by: also for groups of facts: ``entity``, ``relation``, ``type``, ``year`` or ``popularity``, as in
             :func:`group_table`; the largest first. Needs ``graph``.
         graph: graph of the results.

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
-from kgprobe.base.intervals import Percent, Share
-from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.base.intervals import Percent, Points, Share
+from kgprobe.base.tables import Heading, ResultRow, Table
 from kgprobe.sampling.years import YearSource
-from kgprobe.stats.proportions import share
+from kgprobe.stats.paired_proportions import signed_mean
+from kgprobe.stats.proportions import mean_share, share
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of
 
 # Maximum number of groups in a table: the largest.
@@ -42,6 +43,56 @@ class GroupRates(ResultRow):
     heard: int
     heard_win_rate: Annotated[Share | None, Heading("win rate, heard")]
     group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRates(ResultRow):
+    """Answers in words about a group of facts: means over the facts, each with the shares of its answers.
+
+    Attributes:
+        off_format: share that is neither right nor wrong by its form; counts as wrong.
+        net_score: share right minus share wrong; refusals count 0.
+        unplaced: share of texts that neither name anything nor are read as refusals.
+    """
+
+    name: Annotated[str, Heading("relation")]
+    facts: Annotated[int, Heading("facts")]
+    right: Annotated[float, Heading("right", Percent)]
+    wrong: Annotated[float, Heading("wrong", Percent)]
+    refused: Annotated[Share, Heading("refused")]
+    off_format: Annotated[float, Heading("off the format", Percent)]
+    net_score: Annotated[Points, Heading("net score")]
+    unplaced: Annotated[Share, Heading("not placed")]
+
+
+def net_scores(facts: pd.DataFrame) -> pd.Series:
+    """Return each fact's right answers minus its wrong ones, refusals left out, as a share of its answers."""
+    return (facts["right"] - facts["wrong"] + facts["refused"]) / (facts["right"] + facts["wrong"])
+
+
+def answer_rates(name: str, facts: pd.DataFrame) -> AnswerRates:
+    """Return the rates of facts as :func:`group_of` gets them, with numbers of texts and of unplaced ones."""
+    answers = facts["right"] + facts["wrong"]
+    shares = {column: facts[column] / answers for column in ("right", "wrong", "refused", "off_format")}
+    return AnswerRates(
+        name,
+        len(facts),
+        float(shares["right"].mean()),
+        float((shares["wrong"] - shares["refused"] - shares["off_format"]).mean()),
+        mean_share(shares["refused"].tolist()),
+        float(shares["off_format"].mean()),
+        signed_mean(net_scores(facts).to_numpy(np.float64)),
+        mean_share((facts["unplaced"] / facts["texts"]).tolist()),
+    )
+
+
+def answers_table(rates: Sequence[AnswerRates]) -> Table:
+    """Return the rates of all facts and of relations as a table."""
+    notes = [
+        "Net score: share right minus share wrong, in points; refusals count 0, answers off the format as wrong. Not"
+        " placed: neither a name of the relation, a yes or a no, nor read as a refusal."
+    ]
+    return Table("answers", "Right, wrong and refused", [row.cells() for row in rates], notes)
 
 
 Row = TypeVar("Row", bound=ResultRow)

@@ -22,6 +22,7 @@ from kgprobe.cli.options import (
     debug_option,
     full_option,
     graph_of,
+    graph_of_results,
     graph_option,
     graph_options,
     is_graph_given,
@@ -30,7 +31,7 @@ from kgprobe.cli.options import (
 )
 from kgprobe.cli.rendering import console, open_in_browser, render, render_rows, show_notes, show_tables
 from kgprobe.judge import FigureOptions
-from kgprobe.results.kind_names import JUDGED_GRAPH, KIND_NAMES, MEASUREMENT, RUN
+from kgprobe.results.kind_names import JUDGED_GRAPH, KIND_NAMES, LABEL_TABLE, MEASUREMENT, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from kgprobe.results.kinds import Found
     from kgprobe.results.listing import ListedResult
     from kgprobe.results.rate_table import RateTable
+    from kgprobe.results.refusals import RefusalDiagnosis
 
 # Kinds of which the graph has a part.
 _IN_GRAPH = (RUN, JUDGED_GRAPH)
@@ -156,12 +158,17 @@ _kind_option = cloup.option(
     ),
 )
 @cloup.option_group(
-    "Calibration",
+    "Confidence and refusals",
     cloup.option(
         "--by-confidence",
         "calibrated",
         is_flag=True,
         help="Print whether confidence says how often answers are right; with --by, also by group.",
+    ),
+    cloup.option(
+        "--known-by",
+        metavar="NAME",
+        help="Print refusals of facts that this result of the model shows as known (needless), and as unknown.",
     ),
 )
 @cloup.option_group(
@@ -202,6 +209,7 @@ def show(
     known: bool,
     about: tuple[str, ...],
     calibrated: bool,
+    known_by: str | None,
     graph: str | None,
     as_json: bool,
     figures: Mapping[str, Any],
@@ -228,18 +236,20 @@ def show(
     kgprobe show gpt2-world --by relation --center Austria --center Canada
     kgprobe show films=gpt2-easy films=gpt2-hard nba=gpt2-nba
     kgprobe show my-choices --by-confidence --by relation
+    kgprobe show my-questions --known-by my-choices
     """  # noqa: D301
     lists_facts = unknown or known or bool(about)
-    if calibrated or any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
+    if calibrated or known_by or any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
         if lists_facts:
-            what = "--by-confidence" if calibrated else "groups or GRAPH=NAME"
+            what = "--by-confidence" if calibrated else "--known-by" if known_by else "groups or GRAPH=NAME"
             raise click.UsageError(f"--unknown, --known and --about list facts, without {what}.")
         if figures:
             raise click.UsageError("--types-of and --mean-over are for judged graphs, without groups or GRAPH=NAME.")
-        if calibrated:
-            table: ConfidenceCalibration | RateTable = _calibration(names, kind, graph, grouping)
+        table: ConfidenceCalibration | RefusalDiagnosis | RateTable
+        if known_by is not None:
+            table = _refusals(names, known_by, kind, graph, others=calibrated or any(grouping.values()))
         else:
-            table = _rates(names, kind, graph, grouping)
+            table = (_calibration if calibrated else _rates)(names, kind, graph, grouping)
         page = table.page()
         if csv is not None:
             table.write_csv(csv)
@@ -327,6 +337,24 @@ def _calibration(
     with open_graph(graph) if is_needed else nullcontext() as connection, waiting("Reading the answers"):
         opened = [each.open(connection) for each in chosen]
         return kgprobe.calibration(opened, by=by, graph=connection)
+
+
+def _refusals(
+    names: Sequence[str], known_by: str, kind: str | None, graph: str | None, *, others: bool
+) -> "RefusalDiagnosis":
+    """Return the refusals of a result among the facts that another one shows as known, and as unknown.
+
+    ``others`` is True if options of other tables are given, too.
+    """
+    from kgprobe.results.shelf import find, newest
+
+    if others or len(names) > 1:
+        raise click.UsageError("--known-by is for the refusals of one NAME, without groups or --by-confidence.")
+    kinds = [MEASUREMENT, RUN] if kind is None else [kind]
+    chosen = [find(name, kinds) for name in names] or [newest(kinds)]
+    given = (str(chosen[0].folder), known_by)
+    with graph_of_results(given, graph, [*kinds, LABEL_TABLE]) as connection, waiting("Reading the answers"):
+        return kgprobe.refusals(*given, graph=connection)
 
 
 @contextmanager

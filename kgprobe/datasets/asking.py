@@ -37,7 +37,13 @@ from kgprobe.probes.examples.prompts import (
     unescaped,
 )
 from kgprobe.probes.generation import GenerationOptions
-from kgprobe.probes.generation.probe import ObjectNames, continuation_request, outcome_of_text, reason_unfindable
+from kgprobe.probes.generation.probe import (
+    ObjectNames,
+    continuation_request,
+    outcome_of_text,
+    permission,
+    reason_unfindable,
+)
 from kgprobe.probes.known_names import related_names
 from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.demonstrations import Demonstration
@@ -289,6 +295,7 @@ class DatasetGeneration:
             "generator": generator,
             "new_tokens": options.new_tokens,
             "until": options.until,
+            "permission": permission(options),
             **self._prompts.describe(),
         }
 
@@ -305,7 +312,7 @@ class DatasetGeneration:
                 continue
             reasons.append(None)
             possible.append((item, prompt))
-            requests.append(continuation_request(prompt, layout, self._options.new_tokens))
+            requests.append(continuation_request(prompt, layout, self._options.new_tokens, permission(self._options)))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         outcomes = []
         for (item, prompt), request, answer in zip(possible, requests, answers, strict=True):
@@ -334,7 +341,7 @@ def dataset_probe(
     """Return the probe of a data set with the options of ``examples`` or of ``generation``."""
     if isinstance(options, ExampleOptions):
         return DatasetExamples(questions, model.scorer(), options)
-    room = Room(model.scorer() if model.scores else None, reserved=options.new_tokens)
+    room = Room(model.scorer() if model.scores else None, options.new_tokens, permission(options))
     return DatasetGeneration(questions, model.generator(), room, options)
 
 

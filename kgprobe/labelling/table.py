@@ -242,6 +242,25 @@ def check_classes(classes: Iterable[str]) -> tuple[str, ...]:
     return given
 
 
+def shown_by_labels(table: LabelTable) -> "pd.DataFrame":
+    """Return which facts a table shows as known: by their profile, else by SliCK's class, else by their belief.
+
+    Returns:
+        By fact: known, None if the fact was not asked or no class decides; guessed, 0 (classes are beyond chance).
+    """
+    import pandas as pd
+
+    facts = table.to_frame()
+    known = facts["belief"].map({word.value: word.is_known for word in BeliefWord}).astype(object)
+    for scheme, unknown in (("slick", SLICK[-1]), ("profile", PROFILE[-1])):
+        decides = facts[scheme].notna()
+        known[decides] = facts.loc[decides, scheme] != unknown
+    known[facts["basis"] != ASKED] = None
+    columns = {"known": known.to_numpy(object), "guessed": 0.0}
+    shown: pd.DataFrame = pd.DataFrame(columns, index=facts["fact"].to_numpy(object))
+    return shown
+
+
 def count_classes(rows: Iterable[LabelledFact], *, predicted: bool) -> tuple[Counter[str], Counter[str]]:
     """Return the number of facts by class, and of those left out as their class is predicted (unless ``predicted``)."""
     sizes, left_out = Counter[str](), Counter[str]()

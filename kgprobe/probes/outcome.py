@@ -166,7 +166,11 @@ class Evidence(msgspec.Struct, frozen=True, tag_field="probe"):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Numbers of repeated answers, by name in snake_case."""
+        """Numbers of repeated answers, by name in snake_case.
+
+        Probes that read answers in words have ``texts``, the number of these, and ``unplaced``, that of the texts that
+        neither name anything nor are read as refusals.
+        """
         return {}
 
     @classmethod

@@ -51,15 +51,17 @@ def collect_answers(results: Sequence[Stored]) -> tuple[SharedFacts, dict[str, s
             answers = answers.without(_changed_facts(result, first), _CHANGED)
         collected.append((result.about, answers))
     shared = find_shared_facts(collected)
-    return shared, _relation_names(results, shared), unshared_facts(results, shared)
+    relations = set(pd.concat([own["relation"] for own in shared.answered]))
+    return shared, relation_names_of(results, relations), unshared_facts(results, shared)
 
 
 def _changed_facts(result: Stored, first: Stored) -> list[str]:
     """Return the facts that have another subject, relation or right answer in ``first``."""
     own, other = (each.answers.by_fact() for each in (result, first))
     both = own.index.intersection(other.index)
-    # Other probes word the right answer in other ways.
-    parts = ["subject", "relation", *(["right_answer"] if result.kind.name == first.kind.name else ())]
+    # Other probes and languages word the right answer in other ways.
+    is_alike = (result.kind.name, result.about.ask_in) == (first.kind.name, first.about.ask_in)
+    parts = ["subject", "relation", *(["right_answer"] if is_alike else ())]
     differs = (own.loc[both, parts] != other.loc[both, parts]).any(axis=1)
     changed: list[str] = both[differs.to_numpy(bool)].tolist()
     return changed
@@ -76,8 +78,8 @@ def change_note(change: str) -> str:
     return f"Between the results, {change}. Compared are facts that all saw alike." if change else ""
 
 
-def _relation_names(results: Sequence[Stored], shared: SharedFacts) -> dict[str, str]:
-    """Return labels of the answered relations by id: from an open graph, else from findings next to the answers."""
+def relation_names_of(results: Sequence[Stored], relations: set[str]) -> dict[str, str]:
+    """Return labels of relations by id: from an open graph, else from findings next to the answers."""
     from kgprobe.graph.names import relation_names
 
     names: dict[str, str] = {}
@@ -86,7 +88,7 @@ def _relation_names(results: Sequence[Stored], shared: SharedFacts) -> dict[str,
             names |= result.dataset.relations
             continue
         if result.graph is not None:
-            return names | relation_names(result.graph, set(pd.concat([own["relation"] for own in shared.answered])))
+            return names | relation_names(result.graph, relations)
         names |= read_relation_names(result.folder)
     return names
 
@@ -225,12 +227,28 @@ def compared_settings(one: Stored, other: Stored, left_out: Iterable[str] = ()) 
     return tuple(identity_of({key: own[key] for key in own if key not in left_out}) for own in both)
 
 
+def check_same_model(argument: str, one: Stored, other: Stored) -> None:
+    """Raise ArgumentError if the other result is of another model, direction, date, or state of the graph."""
+    first, second = model_identity(one), model_identity(other)
+    if first != second:
+        raise ArgumentError(
+            argument, f"is of another model: {shortened(first)} and {shortened(second)}; expected the same."
+        )
+    ours, theirs = compared_settings(one, other)
+    for name, what in (("reversed", "the direction"), ("as_of", "the date")):
+        if ours.get(name) != theirs.get(name):
+            raise ArgumentError(argument, f"differs from the first in {what}. Measure both with the same settings.")
+    if change := graph_change(one, other):
+        raise ArgumentError(argument, f"differs from the first: {change}. Measure both on one state of the graph.")
+
+
 def differing_settings(one: Stored, other: Stored) -> list[str]:
     """Return the settings in which two results differ, except the model, its loading, the graph and the facts."""
     if one.kind.name != other.kind.name:
         return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
-    # The direction is the subject of a comparison; the wording follows from it, and the graph has its own note.
-    left_out = ("reversed", "described") if one.reversed != other.reversed else ()
+    # Direction and language are what a comparison is about; the wording follows, and the graph has its own note.
+    ways = [(each.reversed, each.about.ask_in) for each in (one, other)]
+    left_out = ("reversed", "ask_in", "described") if ways[0] != ways[1] else ()
     ours, theirs = compared_settings(one, other, (GRAPH, *left_out))
     # By the two values: a probe's description repeats most of its options.
     phrases: dict[tuple[str, str], str] = {}

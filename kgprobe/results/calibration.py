@@ -31,7 +31,7 @@ from kgprobe.stats.proportions import share
 
 _REMEDY = (
     "Measure with choices, examples, statements, or distractors (--sentences 1, or three and more); or with three or"
-    " more sampled answers, by recall or true-false."
+    " more sampled answers, by recall or true-false; or with `ask_confidence`, by questions or true-false."
 )
 # Fewer answers have no figures.
 _FEWEST = 20
@@ -49,7 +49,7 @@ class CalibrationRow(ResultRow):
     """Calibration of one result, on all facts or those of a group.
 
     Attributes:
-        source: ``probability`` among compared answers, or ``agreement`` of repeated answers.
+        source: ``probability`` among compared answers, ``agreement`` of repeated answers, or ``stated`` by the model.
         group: id of the group; ``all`` for all facts.
         name: its name.
         confidence: mean confidence.

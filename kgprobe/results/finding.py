@@ -17,11 +17,22 @@ import pandas as pd
 from kgprobe.answers.settings import given_name
 from kgprobe.answers.table import Answers
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.intervals import Share
+from kgprobe.base.intervals import Points, Share
 from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow, Table, flat_row, row_dicts
 from kgprobe.beliefs.draw import CREDIBILITY
-from kgprobe.beliefs.group_rates import Grouping, GroupRates, by_popularity, by_year, group_of, grouped
+from kgprobe.beliefs.group_rates import (
+    SHOWN_GROUPS,
+    AnswerRates,
+    Grouping,
+    GroupRates,
+    answer_rates,
+    answers_table,
+    by_popularity,
+    by_year,
+    group_of,
+    grouped,
+)
 from kgprobe.beliefs.summary import BeliefWord, summarize
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_names
@@ -99,6 +110,7 @@ class Finding(Result):
             (name, probability) of the alternatives, generated text, preferred name that was right at an earlier date.
         unaskable, unanswered: numbers of facts that could not be asked, and of questions without answers, by reason.
         measure: the measure that replaces the win rate in the headline; None where the probe has none.
+        answer_rates: for a probe that reads answers in words, the rates of all facts, then of the largest relations.
         over_graph: estimated rates over the whole graph; None where inclusion probabilities are unknown.
         outdated: answers that were right at an earlier date.
         whole: expected facts and shares known by type, for the first bar and the map of a page; None if not computed.
@@ -118,6 +130,7 @@ class Finding(Result):
     unaskable: Mapping[str, int] = field(default_factory=dict)
     unanswered: Mapping[str, int] = field(default_factory=dict)
     measure: Headline | None = None
+    answer_rates: Sequence[AnswerRates] = ()
     over_graph: GraphRates | None = None
     outdated: OutdatedAnswers = NO_OUTDATED
     whole: BelievedGraph | None = None
@@ -283,12 +296,18 @@ class Finding(Result):
             width: characters of a line; in place of a longer question, a fact has its subject and relation.
         """
         details = [] if self.measure is None else [f"  {self.measure.details}"]
+        details += [f"  {_net_score_text(row)}" for row in self.answer_rates[:1]]
         return "\n".join([*_summary_lines(self, width), self.headline, *details])
 
     def to_dict(self) -> dict[str, Any]:
         """Return origin, rates, groups and the probe's tables, with stable keys; ``facts.csv`` has the facts."""
         about = asdict(self.about)
-        rates = {"win_rate": self.overall.win_rate, "zero_sense_rate": self.overall.zero_sense_rate}
+        rates: dict[str, Share | Points] = {
+            "win_rate": self.overall.win_rate,
+            "zero_sense_rate": self.overall.zero_sense_rate,
+        }
+        if self.answer_rates:
+            rates["net_score"] = self.answer_rates[0].net_score
         measure, whole, lead = self.measure, self.whole, None
         if measure is not None:
             lead = {"name": measure.name, "facts": measure.facts, "value": measure.rate, "chance": measure.guessed}
@@ -320,6 +339,13 @@ class Finding(Result):
         for grouping in self.groupings:
             rows += [{"by": grouping.by, **group} for group in row_dicts(grouping.groups)]
         return rows
+
+
+def _net_score_text(row: AnswerRates) -> str:
+    return (
+        f"net score {row.net_score} points (right less wrong); {row.refused} refused, {row.unplaced} neither name nor"
+        " refusal"
+    )
 
 
 _LISTED_WORDS = (
@@ -382,6 +408,8 @@ def make_finding(
     listed = facts[[*FACT_COLUMNS, *ASK_COLUMNS]].reset_index(drop=True)
     words = [BeliefWord(word) for word in facts["belief"]]
     unknown, known = by_certainty(facts)
+    rates = _answer_rates(own[own["fact"].isin(facts["fact"])], names)
+    tables = [*([answers_table(rates)] if rates else []), *answers.results.tables]
     whole = None
     if not isinstance(graph, Mapping):
         # Only a run with an estimate says something about the other facts.
@@ -394,7 +422,7 @@ def make_finding(
         mean_known=float(facts["known"].mean()),
         overall=group_of("all", facts),
         groupings=[each for each in _groupings(facts, names, generic, years) if each.groups],
-        probe_tables=_with_caveat(answers.results.tables, about.caveat),
+        probe_tables=_with_caveat(tables, about.caveat),
         unknown=_shown_facts(unknown.head(shown)),
         known=_shown_facts(known.head(shown)),
         believed={word: words.count(word) for word in BeliefWord},
@@ -402,10 +430,21 @@ def make_finding(
         unaskable=unaskable,
         unanswered=answers.reasons(Verdict.UNANSWERED),
         measure=answers.results.headline,
+        answer_rates=rates,
         over_graph=over_graph,
         outdated=NO_OUTDATED if isinstance(graph, Mapping) else outdated_answers(graph, listed, about.as_of),
         whole=whole,
     )
+
+
+def _answer_rates(own: pd.DataFrame, names: Mapping[str, str]) -> list[AnswerRates]:
+    """Return the rates of answers in words, over all facts and by relation; empty for other probes."""
+    if "texts" not in own:
+        return []
+    sizes = own["relation"].value_counts()
+    largest = sorted(sizes.index, key=lambda relation: (-sizes[relation], relation))[:SHOWN_GROUPS]
+    groups = [answer_rates(names.get(each, each), own[own["relation"] == each]) for each in largest]
+    return [answer_rates("all", own), *(groups if len(sizes) > 1 else [])]
 
 
 def _with_caveat(tables: Sequence[Table], caveat: str | None) -> list[Table]:

@@ -46,6 +46,7 @@ _CLASSES = {
     "gap": "kgprobe.results.knowledge_gap:KnowledgeGap",
     "judges": "kgprobe.results.judge:JudgeComparison",
     "label_comparison": "kgprobe.labelling.label_comparison:LabelComparison",
+    "refusals": "kgprobe.results.refusals:RefusalDiagnosis",
     "rates": "kgprobe.results.rate_table:RateTable",
     "report": "kgprobe.results.report:StoredReport",
     "roles": "kgprobe.labelling.role_effects:RoleComparison",

@@ -17,12 +17,9 @@ from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.models.spec_forms import model_name
 from kgprobe.results.answers import (
     Stored,
+    check_same_model,
     collect_answers,
-    compared_settings,
-    graph_change,
-    model_identity,
     settings_of,
-    shortened,
 )
 from kgprobe.results.rendering.plots import HeatMap
 from kgprobe.results.result import SHOWN_FACTS, Listing, StoredResult
@@ -134,17 +131,7 @@ def gap_between(stored: Stored, said: Stored) -> KnowledgeGap:
     """Find the gap between two stored results; see :func:`kgprobe.gap`."""
     if stored.kind.name == said.kind.name:
         raise ArgumentError("said", f"is by the probe {said.kind.name}, like the first; expected another probe.")
-    first, second = model_identity(stored), model_identity(said)
-    if first != second:
-        raise ArgumentError(
-            "said", f"is of another model: {shortened(first)} and {shortened(second)}; expected the same."
-        )
-    ours, theirs = compared_settings(stored, said)
-    for name, what in (("reversed", "the direction"), ("as_of", "the date")):
-        if ours.get(name) != theirs.get(name):
-            raise ArgumentError("said", f"differs from the first in {what}. Measure both with the same settings.")
-    if change := graph_change(stored, said):
-        raise ArgumentError("said", f"differs from the first: {change}. Measure both on one state of the graph.")
+    check_same_model("said", stored, said)
     both, names, unshared = collect_answers([stored, said])
     config = {"stored": str(stored.folder), "said": str(said.folder)}
     gap = find_knowledge_gap(both, names)

@@ -40,6 +40,7 @@ from kgprobe.running.runs import get_run
 from kgprobe.sampling.drawing import Draw
 from kgprobe.sampling.selection import checked_draw, choose_facts, list_existing
 from kgprobe.sampling.years import year_relation_id
+from kgprobe.verbalize.language import language_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -481,7 +482,7 @@ def measure_facts(
     }
     folder, progress = keep_answers(made_probe, kind, chosen_options, chosen.keys, draw.seed, settings, asked, asking)
     stored = read_config(folder, MEASUREMENT)
-    notes = [*chosen.notes, *filter(None, [note_of_dates([stored, settings])])]
+    notes = [*chosen.notes, *filter(None, [note_of_dates([stored, settings]), language_of(language).note])]
     return Measurement(folder, kind, stored, progress, chosen.missing, graph, notes)
 
 

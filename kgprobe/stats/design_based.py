@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from kgprobe.stats.proportions import CONFIDENCE
+
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.int64]
 
@@ -113,6 +115,46 @@ def with_interval(drawn: DrawnSum, confidence: float, lowest: float, highest: fl
         labelled=len(terms),
         labels_worth=len(terms) * (drawn.label_variance / len(terms)) / variance if variance > 0 else None,
     )
+
+
+def ratio_in_clusters(
+    values: Floats,
+    weights: Floats,
+    clusters: NDArray[Any],
+    lowest: float,
+    highest: float,
+    confidence: float = CONFIDENCE,
+) -> Estimate | None:
+    """Return the ratio of two sums over answers in clusters, with its interval; None if there is no positive weight.
+
+    >>> groups = np.array(["Q1", "Q1", "Q2", "Q3"])
+    >>> print(ratio_in_clusters(np.array([1.0, 1, 0, 0]), np.ones(4), groups, 0.0, 1.0))
+    0.500 [0.000, 1.000]
+
+    Args:
+        values: shape (answers,); the mean of shares with weights of 1.
+        weights: shape (answers,).
+        clusters: cluster of each, numbers or texts; with a single one, the interval is the whole range.
+        lowest: lower bound of the ratio.
+        highest: upper bound of the ratio.
+    """
+    count, total = len(values), float(weights.sum())
+    if not total > 0:
+        return None
+    value = float(np.clip(values.sum() / total, lowest, highest))
+    terms = (values - value * weights) / total * math.sqrt(count / max(1, count - 1))
+    drawn = DrawnSum(
+        value,
+        terms - terms.mean(),
+        outside=0.0,
+        highest_term=(highest - value) / total,
+        lowest_term=(lowest - value) / total,
+        weight=0.0,
+        raw=value,
+        label_variance=float(np.var(values)),
+        subjects=clusters,
+    )
+    return with_interval(drawn, confidence, lowest, highest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,17 +84,56 @@ _UNSURE = re.compile(
 _EMPHASIS = re.compile(r"[*_`#>\"“”]+")
 
 # Refusals in a model's own words, within the first characters of the answer.
+_SPEAKER = r"\b(?:i|we)(?:'m| am|'re| are| was| were)?(?: (?:really|very|so|honestly|truly|simply|just|also|still))*"
 _REFUSAL = re.compile(
-    r"^\W*(?:not (?:sure|certain|known)|no (?:idea|clue|information))\b"
-    r"|\b(?:(?:i|we)(?:'m| am|'re| are)?(?: really| very| so)? (?:sorry|afraid|apologi[sz]e|unable|not able|not sure"
-    r"|unsure|uncertain|not aware)|apologies"
-    r"|(?:i|we) (?:can ?not|can't|could not|couldn't|won't|will not|must decline|do not know|don't know|have no idea"
-    r"|have no information|do not have|don't have|am unaware)"
-    r"|as an ai\b|as a (?:large )?language model|no information (?:is )?available"
-    r"|(?:it is|it's) (?:not possible|impossible) to (?:say|answer|know|tell|determine)"
-    r"|can(?:no|')t be (?:determined|answered))"
+    "|".join(
+        (
+            # A whole answer, or its beginning.
+            r"^\W*(?:(?:(?:the )?answer|sorry|h+mm?|well|unfortunately)\W+)*"
+            r"(?:(?:unknown|n/a|idk|(?:i )?dunno|none known|can(?:not|'t) (?:say|tell)|no(?:body| one) knows"
+            r"|not (?:available|specified|stated|mentioned|applicable|publicly known))(?![^\W_]|\s[^\W_])"
+            r"|(?:not (?:sure|certain|known)|do(?: not|n't) know|no (?:idea|clue|information|data|records?|details))\b"
+            r"|no(?:body| one) knows (?:for|who|what|which|when|where)\b)",
+            # I am not sure; I cannot say; I have no record.
+            _SPEAKER + r" (?:sorry|afraid|apologi[sz]e|unable|not able|not (?:\w+ )?(?:sure|certain|aware|familiar)"
+            r"|unsure|uncertain|unaware|unfamiliar|can ?not|can't|could not|couldn't|won't|will not|must decline|lack"
+            r"|(?:do|did)(?: not|n't) (?:\w+ )?(?:know|have|recall|remember|find)"
+            r"|have no (?:\w+ )?(?:idea|clue|information|records?|data|knowledge|details|memory))\b",
+            r"\bapologies\b|\bas (?:an ai|a (?:large )?language model)\b|\b(?:beyond|outside(?: of)?) my knowledge\b",
+            # There is no record; it is unclear; the answer is not known; the text does not say.
+            r"\bthere(?:(?:'s| is| are| exists?) (?:\w+ )?(?:no|not enough|insufficient|little)"
+            r"|(?: is| are)(?:n't| not) (?:enough|any|much)) (?:\w+ ){0,3}"
+            r"(?:information|records?|data|evidence|details?|mention|documentation|consensus)\b",
+            r"\b(?:no information (?:is )?available|can(?:no|')t be (?:determined|answered|known|verified))",
+            r"(?:^|[.!?,] )(?:it|that|this)(?:'s| is| remains) (?:\w+ )?"
+            r"(?:unclear|unknown|uncertain|not (?:\w+ )?(?:clear|known|certain|specified|available))\b(?! for\b| as\b)",
+            r"^\W*(?:unfortunately\W+)?(?:the|this|that|his|her|its|their|any)\b[^.,;:]{0,80}?"
+            r" (?:(?:is|are|was|were|remains?) (?:\w+ )?(?:unknown|unclear|unavailable)"
+            r"|(?:is|are|was|were)(?: not|n't) (?:\w+ )?(?:known|available|specified|clear|stated))\b(?! (?:for|as)\b)",
+            r"\b(?:the (?:\w+ )?(?:text|context|passage|question|statement|prompt|document)"
+            r"|my (?:knowledge|training|data)(?: \w+){0,2}) do(?:es)?(?: not|n't)\b",
+            r"\b(?:it|that)(?:'s| is) (?:not possible|(?:very )?(?:impossible|hard|difficult)) to"
+            r" (?:say|answer|know|tell|determine)",
+            # A question back.
+            r"\b(?:(?:can|could|would) you (?:please )?|please )(?:provide|clarify|specify|give me|tell me)\b",
+            r"\b(?:need|require)s? (?:more|further|additional) (?:information|context|detail)",
+        )
+    )
+)
+# An answer after it: I'm not sure, but Paris.
+_BUT = re.compile(
+    r"[^.!?]{0,60}?(?:\b(?:but|however|though)\b[\s,:]*|[,;–—-]\s*(?=(?:maybe|perhaps|probably|possibly)\b))(?P<rest>.+)",
+    re.DOTALL,
+)
+_GUESS = re.compile(
+    r"(?:i(?:'d| would)? (?:think|believe|guess|suspect|say|assume)|it(?:'s| is| was| may| might| could| would| appears"
+    r"| seems)|my (?:best |first )?guess|the (?:most likely )?answer|probably|perhaps|maybe|possibly|likely|if i )"
+    r"|(?!you\b|please\b)\S+(?:\s+\S+){0,2}\s*$"
 )
 _REFUSAL_WITHIN = 240
+# Words of a title at least, and of a first sentence that is a name at most.
+_TITLE, _NAME = 4, 3
+_SORRY = re.compile(r"\b(?:sorry|thank|apolog\w+|unfortunately|interesting|nice)\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+")
 _PART_END = re.compile(r"[,;:.!?()\[\]\n\"“”–—，、；：。！？（）《》「」]+|\b(?:and|or)\b")
 
@@ -307,14 +346,29 @@ def _is_answer(shown: str, plain: str, word: "re.Match[str]") -> bool:
 
 
 def is_refusal(text: str, language: Language = ENGLISH) -> bool:
-    """Return True if an answer refuses in its own words: the model says that it cannot answer or does not know."""
-    plain = _EMPHASIS.sub("", text).lower()[:_REFUSAL_WITHIN].replace("’", "'")
-    words = language.words
+    """Return True if an answer refuses in its own words: the model says that it cannot answer or does not know.
+
+    In English, a name before or after it is an answer: *Paris. I don't know since when*; *I'm not sure, but Paris*. So
+    is a title, four or more words with capitals.
+    """
+    shown = _EMPHASIS.sub("", text).replace("’", "'").strip()
+    plain, words = shown.lower()[:_REFUSAL_WITHIN], language.words
     if words is not None:
         start = _after_leads(plain, language, words)
         if language.pattern(words.unknown).match(plain, start) or language.has(words.refusal, plain):
             return True
-    return _REFUSAL.search(plain) is not None
+    first, spoken = (sentences(shown) or [""])[0].lower(), _WORD.findall(shown)
+    is_title = all(word[0].isupper() or word in LITTLE_WORDS for word in spoken) and not shown.isupper()
+    if len(spoken) >= _TITLE and is_title:
+        return False
+    of_first = _WORD.findall(first)
+    if len(of_first) <= _NAME and not _POLITE.intersection(of_first) and not _SORRY.search(first):
+        plain = first
+    refusal = _REFUSAL.search(plain)
+    if refusal is None:
+        return False
+    but = _BUT.match(plain, refusal.end())
+    return but is None or _REFUSAL.search(but["rest"]) is not None or _GUESS.match(but["rest"]) is None
 
 
 def sentences(text: str) -> list[str]:

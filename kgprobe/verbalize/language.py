@@ -41,6 +41,9 @@ class Prompts:
         true_false: of the probe ``true-false``, with ``{statement}``.
         recall: of the probe ``recall``, with ``{question}``.
         next_question: beginning of a further question that the model writes after its answer to ``recall``.
+        permission: permission to say that an answer is unknown; ``permission_to_continue`` before texts to continue.
+        unknown: these words.
+        unknown_questions: a yes/no question and another one that nobody can answer, for an example.
     """
 
     yes_no: str
@@ -55,6 +58,10 @@ class Prompts:
     true_false: str
     recall: str
     next_question: str
+    permission: str
+    permission_to_continue: str
+    unknown: str
+    unknown_questions: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,13 @@ class Language:
     def is_english(self) -> bool:
         """True for English, the language of names without a chosen language."""
         return self.code == "en"
+
+    @property
+    def note(self) -> str | None:
+        """A sentence on what is English in a language without an entry; None for others."""
+        if self.code in LANGUAGES:
+            return None
+        return f"There is no wording in {self.name}: instructions are in English, and answers are read as English ones."
 
     def pattern(self, words: str) -> re.Pattern[str]:
         """Return the compiled pattern of words: whole ones in a language with spaces."""
@@ -205,6 +219,10 @@ Statement: {statement}
 Answer:""",
     recall="Q: {question}\nA:",
     next_question="Q:",
+    permission="If you do not know the answer, reply: I don't know.",
+    permission_to_continue="Where the end is not known, it is: I don't know.",
+    unknown="I don't know",
+    unknown_questions=("Is my neighbour's cat called Felix?", "What is my neighbour's cat called?"),
 )
 
 ENGLISH = Language("en", "English", _ENGLISH)
@@ -272,6 +290,10 @@ Aussage: {statement}
 Antwort:""",
         recall="Frage: {question}\nAntwort:",
         next_question="Frage:",
+        permission="Wenn du die Antwort nicht weißt, antworte: Ich weiß es nicht.",
+        permission_to_continue="Wo das Ende nicht bekannt ist, lautet es: Ich weiß es nicht.",
+        unknown="Ich weiß es nicht",
+        unknown_questions=("Heißt die Katze meines Nachbarn Felix?", "Wie heißt die Katze meines Nachbarn?"),
     ),
     Words(
         yes="ja|jawohl|jep|doch|genau|natürlich|selbstverständlich|definitiv|gewiss",
@@ -385,6 +407,13 @@ Affirmation : {statement}
 Réponse :""",
         recall="Question : {question}\nRéponse :",
         next_question="Question :",
+        permission="Si tu ne connais pas la réponse, réponds : Je ne sais pas.",
+        permission_to_continue="Quand la fin n'est pas connue, c'est : Je ne sais pas.",
+        unknown="Je ne sais pas",
+        unknown_questions=(
+            "Est-ce que le chat de mon voisin s'appelle Félix ?",
+            "Comment s'appelle le chat de mon voisin ?",
+        ),
     ),
     Words(
         yes="oui|ouais|si(?=\\s*(?:[,.!;:]|$))|bien sûr|tout à fait|absolument|exactement|effectivement|en effet"
@@ -491,6 +520,10 @@ Afirmación: {statement}
 Respuesta:""",
         recall="Pregunta: {question}\nRespuesta:",
         next_question="Pregunta:",
+        permission="Si no sabes la respuesta, contesta: No lo sé.",
+        permission_to_continue="Cuando el final no se conoce, es: No lo sé.",
+        unknown="No lo sé",
+        unknown_questions=("¿Se llama Félix el gato de mi vecino?", "¿Cómo se llama el gato de mi vecino?"),
     ),
     Words(
         yes="sí|si(?=\\s*(?:[,.!;:]|$))|claro(?: que sí)?|por supuesto|exactamente|exacto|efectivamente"
@@ -592,6 +625,10 @@ _CHINESE = Language(
 答案：""",
         recall="问题：{question}\n答案：",
         next_question="问题：",
+        permission="如果不知道答案，请回答：不知道。",
+        permission_to_continue="如果不知道结尾，结尾就是：不知道。",
+        unknown="不知道",
+        unknown_questions=("我邻居的猫叫菲利克斯吗？", "我邻居的猫叫什么？"),
     ),
     Words(
         yes=f"是的|是啊|是{_END}|对的|對的|对{_END}|對{_END}|没错|沒錯|当然|當然|确实|確實|肯定的|有{_END}|会{_END}|會{_END}",

@@ -1,12 +1,14 @@
 """Calibration of stored results, recomputed from their lines."""
 
 import json
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from aiohttp import web
 from sklearn.metrics import brier_score_loss
 
 import kgprobe
@@ -14,9 +16,13 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.graph.client import Graph
 from tests.cli.inprocess import run as cli
 from tests.graph.servers.shared import environment_of
+from tests.models.api.application_thread import ApplicationThread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kgprobe.models.model import Model
+    from kgprobe.results.measurement import Measurement
 
 AS_OF = 20240101
 
@@ -118,3 +124,88 @@ def test_agreement_of_sentences_is_that_on_a_name(example_graph: Graph, tiny: "M
     assert sum(group.answers for group in groups) == len(right)
     (note,) = kgprobe.calibration([made], by="popularity", graph=example_graph).notes
     assert note == "No answered fact has a popularity in the graph: there are no rows by it."
+
+
+# Confidence and accuracy of made-up models, by a number in [0, 1) for each question.
+MODELS: "dict[str, Callable[[float], tuple[float, float]]]" = {
+    "calibrated": lambda number: (0.5 + number / 2, 0.5 + number / 2),
+    "overconfident": lambda number: (0.8 + number / 5, 0.5 + number / 5),
+    "certain": lambda _: (1.0, 0.6),
+    "inverse": lambda number: (0.5 + number / 2, 1 - number / 2),
+}
+
+
+def serve(expected: dict[str, bool]) -> ApplicationThread:
+    """Serve the models, which know the right answers to yes/no questions, here by text."""
+
+    async def answer(request: web.Request) -> web.Response:
+        body = await request.json()
+        question = body["messages"][-1]["content"].rsplit("Question: ", 1)[-1].removesuffix("\nAnswer:")
+        number, luck = ((zlib.crc32(f"{question}{salt}".encode()) % 1000) / 1000 for salt in "ab")
+        confidence, accuracy = MODELS[body["model"]](number)
+        is_right = luck < accuracy
+        said = "yes" if expected.get(question, True) == is_right else "no"
+        text = f"{said}.\n\n**Confidence:** {confidence:.1%}"
+        if number > 0.95:
+            text = f"{said}. Confidence: very high"
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 5, "completion_tokens": 5}
+        return web.json_response({"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage})
+
+    def application() -> web.Application:
+        made = web.Application()
+        made.router.add_post("/v1/chat/completions", answer)
+        return made
+
+    return ApplicationThread(application)
+
+
+def test_stated_confidence_of_made_up_models_is_diagnosed(example_graph: Graph) -> None:
+    expected: dict[str, bool] = {}
+    server = serve(expected)
+
+    def ask(model: str, seed: int = 0) -> "Measurement":
+        options = {"difficulty": "easy", "follow_ups": 0, "ask_confidence": True, "seed": seed, "as_of": AS_OF}
+        spec = f"openai:{model}@{server.url}"
+        return kgprobe.measure(example_graph, spec, "questions", limit=400, **options)  # type: ignore[arg-type]
+
+    try:
+        for line in lines_of(ask("certain").folder):
+            if line["evidence"]:
+                expected[line["evidence"]["text"]] = line["evidence"]["expected"]
+        made = {name: ask(name) for name in ("calibrated", "overconfident", "inverse")}
+        # The first answers came without the truth.
+        made["certain"] = kgprobe.measure(
+            example_graph,
+            f"openai:certain@{server.url}",
+            "questions",
+            limit=400,
+            difficulty="easy",
+            follow_ups=0,
+            ask_confidence=True,
+            answer_tokens=65,
+            as_of=AS_OF,
+        )
+    finally:
+        server.stop()
+    found = kgprobe.calibration(list(made.values()), by="relation", graph=example_graph)
+    rows = dict(zip(made, (row for row in found.figures if row.group == "all"), strict=True))
+    for name, row in rows.items():
+        lines = [line for line in lines_of(made[name].folder) if line["evidence"]]
+        stated = [(line["evidence"]["stated"]["value"], line["verdict"] == "right") for line in lines]
+        confidence, right = zip(*[pair for pair in stated if pair[0] is not None], strict=True)
+        assert (row.source, row.answers) == ("stated", len(right))
+        assert row.brier == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
+        unread = len(stated) - len(right)
+        assert 0 < unread < 0.1 * len(stated)
+        assert any(f"no readable number: {unread}" in note for note in found.notes)
+        assert row.error is not None
+        assert row.accuracy is not None
+    assert rows["calibrated"].error.low == 0
+    assert (rows["calibrated"].auroc or 0) > 0.6 > 0.45 > (rows["inverse"].auroc or 1)
+    assert rows["overconfident"].error.low > 0.2
+    assert rows["certain"].confidence == 1
+    assert rows["certain"].error.value == pytest.approx(1 - rows["certain"].accuracy)
+    assert rows["inverse"].error.low > 0.1
+    assert (rows["inverse"].at_coverage or 1) < rows["inverse"].accuracy
+    assert rows["calibrated"].at_coverage > rows["calibrated"].accuracy

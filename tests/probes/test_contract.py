@@ -59,8 +59,12 @@ FACTS = [
     Fact("nameless", "blank", "capital", "t1"),
     Fact("silent", "c1", "silent", "t2"),
 ]
-# Without it, the relation would have one object, which nothing could be told from.
-BESIDE = Fact("beside", "c4", "other", "t3")
+# Without the first, the relation would have one object, which nothing could be told from; the others go on from cities.
+BESIDE = [
+    Fact("beside", "c4", "other", "t3"),
+    Fact("on", "t5", "capital", "t1"),
+    Fact("further on", "t1", "other", "t3"),
+]
 KEYS = [FactKey(fact.subject, fact.id) for fact in FACTS]
 
 pytestmark = [pytest.mark.parametrize("name", PROBES.names()), pytest.mark.usefixtures("home")]
@@ -74,7 +78,7 @@ def scorer() -> Scorer:
 @pytest.fixture
 def setting(graph: Graph, scorer: Scorer) -> ProbeContext:
     """The same for all: a small graph, and a model that scores and answers."""
-    load(graph, WrittenSource(ENTITIES, [*FACTS, BESIDE], [CAPITAL, OTHER, SILENT]))
+    load(graph, WrittenSource(ENTITIES, [*FACTS, *BESIDE], [CAPITAL, OTHER, SILENT]))
     answers = ("Yes.", "No.", CITIES[0], "I don't know.", "")
     generator = Answering(lambda question: answers[zlib.crc32(question.encode()) % len(answers)], name=MODEL)
     return ProbeContext(graph, Model(MODEL, open_scorer=lambda: scorer, generator=generator), Models(), AS_OF)

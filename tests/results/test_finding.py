@@ -33,7 +33,7 @@ from kgprobe.results.about import About
 from kgprobe.results.finding import Finding
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.years import YearSource
-from kgprobe.stats.proportions import share
+from kgprobe.stats.proportions import mean_share, share
 from tests.probes.distractors.written import distractor_evidence
 from tests.results.found import find_in_outcomes, find_in_run
 from tests.running.killed_run import make_plan
@@ -393,7 +393,9 @@ def test_run_without_answers_has_no_finding(asked: Graph) -> None:
 def test_what_the_probe_has_to_tell_is_in_the_finding(asked: Graph) -> None:
     finding = find_in_run(asked, "run", outcomes)
     caveat = finding.about.caveat
-    assert finding.probe_tables == [
+    rates, *tables = finding.probe_tables
+    assert (rates.key, rates.rows[0]["facts"]) == ("answers", finding.overall.facts)
+    assert tables == [
         replace(entry, notes=(*entry.notes, caveat)) for entry in QuestionEvidence.results(OUTCOMES, {}).tables
     ]
     compared = [
@@ -416,7 +418,8 @@ def test_finding_as_json_has_rates_and_tables(asked: Graph) -> None:
     for name, rate in rates.items():
         assert (told[f"{name}_low"], told[f"{name}_high"]) == (rate.low, rate.high)
     assert told["chance"] == finding.chance
-    assert list(told["tables"]) == ["kinds", "sides", "errors"]
+    assert list(told["tables"]) == ["answers", "kinds", "sides", "errors"]
+    assert told["net_score"] == told["tables"]["answers"]["rows"][0]["net score"]
     assert told["tables"]["kinds"]["rows"][0]["answers"] == 11
 
 
@@ -468,7 +471,13 @@ def test_finding_of_a_measurement_is_what_its_outcomes_say(
         silent = sum(entry.verdict is verdict for entry in made)
         assert counted == ({reasons[verdict]: silent} if silent else {})
     tables = QuestionEvidence.results(made, {}).tables
-    assert list(map(Table.to_dict, finding.probe_tables)) == list(map(Table.to_dict, tables))
+    assert list(map(Table.to_dict, finding.probe_tables[1:])) == list(map(Table.to_dict, tables))
+    value = {RIGHT: 1, Verdict.REFUSED: 0}
+    for row, group in zip(finding.answer_rates, ("", *[row.name for row in finding.answer_rates[1:]]), strict=True):
+        own = [entry for entry in heard if not group or {"r0": "first", "r1": "second <b>"}[entry.relation] == group]
+        net = sum(value.get(entry.verdict, -1) for entry in own) / len(own)
+        assert (row.facts, row.net_score.value) == (len(own), pytest.approx(net))
+        assert row.refused == mean_share([float(entry.verdict is Verdict.REFUSED) for entry in own])
 
 
 def test_measurement_equals_a_run_without_propagation(graph: Graph) -> None:

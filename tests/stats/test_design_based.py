@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kgprobe.stats.design_based import clustered_variance, clusters_of, interval_reach
+from kgprobe.stats.design_based import clustered_variance, clusters_of, interval_reach, ratio_in_clusters
 
 Draw = list[tuple[str, int, float]]
 DRAWS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3), st.floats(-1, 1)), min_size=2, max_size=20)
@@ -81,3 +81,32 @@ def test_of_nothing_seen_the_bounds_are_those_of_what_can_hide() -> None:
     below, above = interval_reach(np.zeros(50), 0.0, 2.0, 0.0, 0.05, 1.0)
     assert below == 0
     assert above == pytest.approx(-2 * math.log(0.05))
+
+
+def test_ratio_is_the_mean_of_clusters_that_vary() -> None:
+    random = np.random.default_rng(0)
+    covered, alone, draws, mean = 0, 0, 300, 0.7
+    for _ in range(draws):
+        groups = random.integers(20, size=200)
+        # Groups differ, as facts about one middle do: the intraclass correlation is 0.3.
+        rates = random.beta(mean * 7 / 3, (1 - mean) * 7 / 3, 20)
+        values = (random.random(200) < rates[groups]).astype(float)
+        found = ratio_in_clusters(values, np.ones(200), groups, 0.0, 1.0)
+        assert found is not None
+        assert found.value == pytest.approx(values.mean())
+        covered += found.low <= mean <= found.high
+        apart = ratio_in_clusters(values, np.ones(200), np.arange(200), 0.0, 1.0)
+        alone += apart is not None and apart.low <= mean <= apart.high
+    assert covered / draws > 0.92
+    assert alone / draws < 0.8
+
+
+def test_ratio_of_one_cluster_or_no_weight_says_nothing() -> None:
+    found = ratio_in_clusters(np.ones(3), np.ones(3), np.zeros(3), 0.0, 1.0)
+    assert found is not None
+    assert (found.value, found.low, found.high) == (1.0, 0.0, 1.0)
+    assert ratio_in_clusters(np.ones(2), np.array([0.5, -0.5]), np.arange(2), 0.0, 1.0) is None
+    assert ratio_in_clusters(np.ones(0), np.ones(0), np.arange(0), 0.0, 1.0) is None
+    weighted = ratio_in_clusters(np.array([1.0, 0.0]), np.array([3.0, 1.0]), np.arange(2), 0.0, 1.0)
+    assert weighted is not None
+    assert weighted.value == 0.25

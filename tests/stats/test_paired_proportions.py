@@ -24,6 +24,7 @@ from kgprobe.stats.paired_proportions import (
     power_of_lost,
     power_of_mcnemar,
     score_statistic,
+    signed_mean,
 )
 
 
@@ -223,3 +224,37 @@ def test_directional_levels_err_in_5_percent_at_the_boundary() -> None:
         levels = directional_levels(np.minimum(false, 1 - false), 0.05)
         # Three standard errors.
         assert (false < levels).any(axis=1).mean() <= 0.05 + 0.00104, count
+
+
+def test_signed_mean_of_ones_is_tangos_difference() -> None:
+    values = np.array([1.0] * 7 + [-1.0] * 4 + [0.0] * 9)
+    low, high = loss_interval(7, 4, 20)
+    found = signed_mean(values)
+    assert (found.value, found.low, found.high) == (pytest.approx(0.15), float(low), float(high))
+    # Changes by two are twice as many of one half each.
+    doubled = signed_mean(2 * values, 2.0)
+    assert (doubled.low, doubled.high) == (2 * float(low), 2 * float(high))
+    nothing = signed_mean(np.zeros(20), 2.0)
+    assert nothing.high == pytest.approx(2 * signed_mean(np.zeros(20)).high)
+
+
+@pytest.mark.parametrize("facts", [8, 30, 120])
+@pytest.mark.parametrize(
+    "shares",
+    [
+        (0.0, 0.5, 0.0, 0.5, 0.0),
+        (0.0, 0.1, 0.8, 0.1, 0.0),
+        (0.0, 0.05, 0.35, 0.6, 0.0),
+        (0.1, 0.1, 0.6, 0.1, 0.1),
+        (0.02, 0.0, 0.9, 0.0, 0.08),
+        (0.0, 0.3, 0.4, 0.2, 0.1),
+    ],
+)
+def test_signed_mean_covers_the_truth(facts: int, shares: tuple[float, ...]) -> None:
+    values, generator = np.arange(-2.0, 3.0), np.random.default_rng(facts)
+    most = 2.0 if shares[0] else 1.0
+    truth, covered = float(values @ np.array(shares)), 0
+    for _ in range(150):
+        found = signed_mean(generator.choice(values, size=facts, p=shares), most if not shares[4] else 2.0)
+        covered += found.low <= truth <= found.high
+    assert covered >= 0.88 * 150

@@ -20,6 +20,7 @@ from kgprobe.verbalize.answers import (
 )
 
 NAME_SPELLINGS = Path(__file__).parent.parent / "data" / "name_spellings.tsv"
+REFUSALS = NAME_SPELLINGS.with_name("refusals.tsv")
 
 
 @pytest.mark.parametrize(
@@ -181,27 +182,13 @@ def test_what_follows_has_no_say(before: str, word: tuple[str, bool], after: str
     assert read.yes is word[1]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'm sorry, but I can't help with that.",
-        "I don’t know.",
-        "As an AI language model, I have no access to this.",
-        "It is not possible to say.",
-        "Not sure.",
-        "No idea, sorry.",
-        "No information is available.",
-        "Unfortunately, I do not have information about it.",
-        "I am unable to answer.",
-    ],
-)
-def test_refusals(text: str) -> None:
-    assert is_refusal(text)
-
-
-@pytest.mark.parametrize("text", ["Paris", "No.", "I know that one: Paris.", "He is sorry about it.", "Can Tho", ""])
-def test_answers_are_no_refusals(text: str) -> None:
-    assert not is_refusal(text)
+def test_is_refusal_equals_the_listed_kinds() -> None:
+    listed = [line.split("\t") for line in REFUSALS.read_text(encoding="utf-8").splitlines()]
+    kinds = [kind for kind, _ in listed]
+    assert kinds.count("refusal") >= 60
+    assert kinds.count("answer") >= 40
+    assert [text for kind, text in listed if is_refusal(text) != (kind == "refusal")] == []
+    assert not is_refusal("")
 
 
 def test_named_in_finds_names_in_the_spellings_listed() -> None:

@@ -117,7 +117,7 @@ def convert(
 
         entities = EntityTable(database, source)
         for batch in conversion.read("entities"):
-            entities.add(entity_rows(batch.places, source.name, source.fingerprint))
+            entities.add(entity_rows(batch.places, source.name, source.fingerprint, languages_of(source)))
         problems = entities.resolve()
         conversion.reject(problems)
         counts.written["entities"] = entities.read - len(problems)

@@ -40,6 +40,7 @@ class FactLabels:
         graph: state of the graph when they were made, see :func:`~kgprobe.graph.state.graph_state`; None if unknown.
         rows: yields the rows, the same in every call.
         predictions: yields predictions of facts that have no row, in the same form.
+        ask_in: code of the language in which they were asked; None for names as loaded.
     """
 
     name: str
@@ -49,6 +50,7 @@ class FactLabels:
     rows: Callable[[], Iterator[LabelledFact]]
     predictions: Callable[[], Iterator[LabelledFact]]
     remedy: str
+    ask_in: str | None = None
 
     def change_since(self, graph: Graph) -> str:
         """Return how the graph has changed since, in a sentence; empty if it has not."""
@@ -108,9 +110,8 @@ def labels_of_table(table: LabelTable) -> FactLabels:
                 yield row
 
     remedy = "`kgprobe label --fill` predicts them."
-    return FactLabels(
-        table.name, table.model, table.config.get("graph"), tuple(SCHEMES), rows, lambda: iter(()), remedy
-    )
+    state, ask_in = map(table.config.get, ("graph", "ask_in"))
+    return FactLabels(table.name, table.model, state, tuple(SCHEMES), rows, lambda: iter(()), remedy, ask_in)
 
 
 def labels_of_run(graph: Graph, run: str) -> FactLabels:
@@ -119,6 +120,7 @@ def labels_of_run(graph: Graph, run: str) -> FactLabels:
     The predictions are those of the other facts, if the run is in view.
     """
     properties = find_run(graph, run)
+    graph = graph.in_language(properties.get("ask_in"))
 
     def rows() -> Iterator[LabelledFact]:
         for row in graph.stream("beliefs/labelled", run=run):
@@ -132,7 +134,8 @@ def labels_of_run(graph: Graph, run: str) -> FactLabels:
                 yield _labelled({**row, "right": 0, "wrong": 0, "believed": word.value}, properties["probe"])
 
     remedy = f"`kgprobe beliefs apply {run}` brings the run into view, with its predictions of them."
-    return FactLabels(run, properties["model"], properties.get("graph"), (BELIEF,), rows, predictions, remedy)
+    state, ask_in = map(properties.get, ("graph", "ask_in"))
+    return FactLabels(run, properties["model"], state, (BELIEF,), rows, predictions, remedy, ask_in)
 
 
 def _labelled(row: Row, probe: str) -> LabelledFact:

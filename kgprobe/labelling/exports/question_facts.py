@@ -66,7 +66,7 @@ def question_facts(graph: Graph, labels: FactLabels, options: Mapping[str, Any])
             )
     chosen = make_options(RetrievalOptions, options, "the retriever")
     reports = list[NotRetrieved]()
-    facts = QuestionFacts(graph, labels, sentences_of(graph), chosen, reports.append)
+    facts = QuestionFacts(graph, labels, sentences_of(graph, labels), chosen, reports.append)
     if reports[0].predicted or reports[0].remedy:
         print_message(f"The retriever has {counted(reports[0].taken, 'unknown fact')}. {reports[0]}")
     return facts

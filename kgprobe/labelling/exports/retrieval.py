@@ -20,6 +20,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.labelling.exports.labels import FactLabels
 from kgprobe.labelling.exports.retrieval_options import RetrievalOptions
 from kgprobe.labelling.table import PREDICTED, LabelledFact
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.generic import generic_relation
 
@@ -128,11 +129,15 @@ class RetrievalFile:
         return " ".join(filter(None, parts))
 
 
-def sentences_of(graph: Graph) -> Sentences:
-    """Return a function that makes a sentence of a fact: the relation's first statement, or a generic one."""
+def sentences_of(graph: Graph, labels_of_facts: FactLabels) -> Sentences:
+    """Return a function that makes a sentence of a fact: the relation's first statement, or a generic one.
+
+    Sentences are in the language in which the facts were asked; in English if it has no generic templates.
+    """
     templates: dict[str, str] = {}
     labels: dict[str, str] = {}
-    for row in graph.read("sample/relations"):
+    language = language_of(labels_of_facts.ask_in)
+    for row in graph.in_language(labels_of_facts.ask_in).read("sample/relations"):
         labels[row["id"]] = row["label"]
         if row["statements"]:
             templates[row["id"]] = row["statements"][0]
@@ -141,8 +146,12 @@ def sentences_of(graph: Graph) -> Sentences:
         relation = labelled.relation
         if relation not in templates:
             label = labels.get(relation) or labelled.relation_name
-            templates[relation] = generic_relation(Relation(relation, label=label)).statements[0]
-        return fill(templates[relation], labelled.subject_name, labelled.object_name)
+            described = Relation(relation, label=label)
+            generic = (
+                generic_relation(described, language=language).statements or generic_relation(described).statements
+            )
+            templates[relation] = generic[0]
+        return fill(templates[relation], labelled.subject_name, labelled.object_name, language)
 
     return sentence
 

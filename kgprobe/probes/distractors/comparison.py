@@ -32,7 +32,7 @@ from kgprobe.probes.distractors.evidence import (
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.search.plausibility import Candidates, log_plausibilities
 from kgprobe.probes.search.rivals import Rivals
-from kgprobe.probes.search.strategies import StrategyContext, make_strategy
+from kgprobe.probes.search.strategies import Strategy, StrategyContext, make_strategy
 from kgprobe.sampling.distractors import Distractor
 from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.keys import FactKey
@@ -89,8 +89,15 @@ class DistractorProbe:
 class DistractorComparison:
     """Comparison of cloze items with one model and one strategy."""
 
-    def __init__(self, graph: Graph, scorer: TextScorer, options: DistractorOptions, as_of: int) -> None:
-        """Make the strategy."""
+    def __init__(
+        self,
+        graph: Graph,
+        scorer: TextScorer,
+        options: DistractorOptions,
+        as_of: int,
+        strategy: Strategy | None = None,
+    ) -> None:
+        """Make the strategy that the options name, unless one is given."""
         self._scorer = scorer
         # The error of a model without an end token.
         self._endless: str | None = None
@@ -98,7 +105,8 @@ class DistractorComparison:
             scorer.end_token()
         except KgprobeError as error:
             self._endless = str(error)
-        self._strategy = make_strategy(options.strategy, StrategyContext(graph, scorer, as_of, options.former), options)
+        context = StrategyContext(graph, scorer, as_of, options.former)
+        self._strategy = strategy or make_strategy(options.strategy, context, options)
         self._former = options.former
         self._count = options.distractors
 

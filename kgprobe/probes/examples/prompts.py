@@ -100,13 +100,16 @@ def unescaped(text: str) -> str:
 class Room:
     """Room for texts in a model's context."""
 
-    def __init__(self, scorer: TextScorer | None, reserved: int = 0) -> None:
+    def __init__(self, scorer: TextScorer | None, reserved: int = 0, before: str = "") -> None:
         """Measure texts by a model's tokenizer.
 
-        Without a scorer the tokenizer is unknown, and everything fits. ``reserved`` tokens of the context stay free.
+        Without a scorer the tokenizer is unknown, and everything fits. ``reserved`` tokens of the context stay free,
+        and those of a text before each prompt.
         """
         self._scorer = scorer
         self._reserved = reserved
+        if before and scorer is not None:
+            self._reserved += len(encode(scorer.tokenizer, [before])[0])
         self._tokens: dict[str, int] = {}
 
     def has_for(self, text: str, tail: str) -> bool:

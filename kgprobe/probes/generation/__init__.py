@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.probes.examples import PromptOptions
+from kgprobe.probes.permission import allow_unknown_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
 from kgprobe.probes.tolerance import tolerance_option
 
@@ -27,6 +28,7 @@ class GenerationOptions(PromptOptions):
         choices=ENDS,
     )
     tolerance: float | None = tolerance_option()
+    allow_unknown: bool = allow_unknown_option()
 
 
 PROBE = ProbeKind(

@@ -43,6 +43,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
         beside: the same for further right objects.
         near: the object's dates, numbers and quantities to which a value in the counted part is near.
         other: first name of a wrong object of the relation, if any.
+        refused: True if the object is not named, and the text up to the first other name is a refusal.
     """
 
     text: str
@@ -52,6 +53,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
     beside: tuple[NameInText, ...] = ()
     near: tuple[str, ...] = ()
     other: NameInText | None = None
+    refused: bool = False
 
     @property
     def alternatives(self) -> Alternatives:
@@ -82,6 +84,12 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
     def values(self) -> Mapping[str, float]:
         """Whether the object is named first, and whether a former object is named."""
         return {"named_first": float(self.is_first), "former_named": float(bool(self.former))}
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The text, and whether it is unplaced."""
+        placed = self.refused or self.other is not None or self.named or self.former or self.beside or self.near
+        return {"texts": 1, "unplaced": int(not placed)}
 
     @classmethod
     def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:

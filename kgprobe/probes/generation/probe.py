@@ -24,7 +24,16 @@ from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import ProbeContext
 from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
 from kgprobe.sampling.keys import FactKey
-from kgprobe.verbalize.answers import Mention, all_mentions, can_be_found, mentions_in, near_values, normalized
+from kgprobe.verbalize.answers import (
+    Mention,
+    all_mentions,
+    can_be_found,
+    is_refusal,
+    mentions_in,
+    near_values,
+    normalized,
+    sentences,
+)
 from kgprobe.verbalize.language import ENGLISH, Language, language_of
 
 
@@ -56,13 +65,18 @@ class ObjectNames:
     language: Language = ENGLISH
 
 
-def continuation_request(prompt: Prompt, layout: Layout, new_tokens: int) -> Request:
+def permission(options: GenerationOptions, language: Language = ENGLISH) -> str:
+    """Return the text before each prompt; empty without a permission."""
+    return f"{language.prompts.permission_to_continue}\n\n" if options.allow_unknown else ""
+
+
+def continuation_request(prompt: Prompt, layout: Layout, new_tokens: int, permission: str = "") -> Request:
     """Return the request to continue a prompt.
 
     After examples, the separator before an object follows, without white space at the end.
     """
     text = join(prompt.text, layout.separator, "").rstrip() if prompt.examples else prompt.text
-    return Request(text, new_tokens, continuation=True)
+    return Request(permission + text, new_tokens, continuation=True)
 
 
 def outcome_of_text(
@@ -76,6 +90,10 @@ def outcome_of_text(
     """
     written = answer.text if isinstance(answer, Answer) else ""
     counted = counted_end(written, until)
+    mentions = _find_names(written[:counted], fact, names)
+    # Names after a refusal are further examples.
+    other = mentions["other"]
+    begin = sentences(written[: counted if other is None else other.start])[:1]
     evidence = GenerationEvidence(
         subject=fact.subject_label,
         object=NamedEntity(fact.object, fact.object_label),
@@ -83,13 +101,14 @@ def outcome_of_text(
         examples=prompt.examples,
         text=written,
         counted=counted,
-        **_find_names(written[:counted], fact, names),
+        **mentions,
+        refused=not mentions["named"] and any(is_refusal(text, names.language) for text in begin),
     )
     if isinstance(answer, Unanswered):
         return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, request, answer.reason, evidence)
     if evidence.named:
         verdict = Verdict.RIGHT
-    elif answer.refused:
+    elif answer.refused or evidence.refused:
         verdict = Verdict.REFUSED
     else:
         verdict = Verdict.WRONG if normalized(written[:counted]) else Verdict.OFF_FORMAT
@@ -141,6 +160,7 @@ class GenerationProbe:
         self._options = options
         self._as_of = as_of
         self._known = KnownNames(graph)
+        self._permission = permission(options, language_of(graph.language))
 
     def describe(self) -> dict[str, Any]:
         """Return model, prompts and length of the text; see :class:`~kgprobe.probes.outcome.Probe`."""
@@ -151,6 +171,7 @@ class GenerationProbe:
             "new_tokens": self._options.new_tokens,
             "until": self._options.until,
             "tolerance": self._options.tolerance,
+            "permission": self._permission,
             **self._prompts.describe(),
         }
 
@@ -172,7 +193,8 @@ class GenerationProbe:
                 continue
             reasons.append(None)
             asked.append((fact, prompt))
-            requests.append(continuation_request(prompt, self._prompts.examples.layout, self._options.new_tokens))
+            layout = self._prompts.examples.layout
+            requests.append(continuation_request(prompt, layout, self._options.new_tokens, self._permission))
         answers = self._generator.answer(requests, share_counter(len(requests), _WRITING))
         objects = read_answers(self._graph, [fact.key for fact, _ in asked], self._as_of)
         outcomes = []
@@ -211,6 +233,8 @@ class GenerationProbe:
 
 def make_probe(setting: ProbeContext, options: GenerationOptions) -> GenerationProbe:
     """Return the probe of a model, graph and options."""
-    room = Room(setting.model.scorer() if setting.model.scores else None, reserved=options.new_tokens)
+    model = setting.model
+    before = permission(options, language_of(setting.graph.language))
+    room = Room(model.scorer() if model.scores else None, options.new_tokens, before)
     prompts = PromptWriter(setting.graph, options, room, as_of=setting.as_of, relations=setting.relations)
-    return GenerationProbe(setting.graph, prompts, setting.model.generator(), options, as_of=setting.as_of)
+    return GenerationProbe(setting.graph, prompts, model.generator(), options, as_of=setting.as_of)

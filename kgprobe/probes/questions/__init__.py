@@ -6,9 +6,11 @@ reads the answers and classifies mistakes, :mod:`.evidence` stores them and make
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.permission import allow_unknown_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
 from kgprobe.probes.tolerance import tolerance_option
 
@@ -18,6 +20,13 @@ EASY, HARD, OPEN = DIFFICULTIES = ("easy", "hard", "open")
 WORDINGS = ("hand", "generic")
 # Right answers to a wh-question: the fact's own object, or any right object of the subject and relation.
 OWN, ANY = CREDITS = ("own", "any")
+
+
+def ask_confidence_option() -> Any:
+    """Return the field ``ask_confidence`` of a probe's options."""
+    return option(
+        False, "Ask for a confidence in percent with each answer; `kgprobe show --by-confidence` evaluates it."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +39,10 @@ class QuestionOptions:
         " open: only these.",
         choices=DIFFICULTIES,
     )
+    allow_unknown: bool = allow_unknown_option()
     grader: str | None = option(
         None,
-        "Grader: the model that reads answers to who, which and what.",
+        "Grader: the model that reads answers to who, which and what, and refusals in unusual words.",
         metavar="SPEC",
         shown_default="an answer is right if it contains a right name",
     )
@@ -49,6 +59,7 @@ class QuestionOptions:
         " many.",
         minimum=1,
     )
+    ask_confidence: bool = ask_confidence_option()
     tolerance: float | None = tolerance_option()
     thinking: str | None = thinking_option()
     with_alias: bool = option(False, "Add the subject's first alias to the question.")

@@ -15,8 +15,18 @@ import pandas as pd
 from kgprobe.base.intervals import Share
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import mean_of, share_of
-from kgprobe.probes.outcome import Alternatives, Evidence, Outcome, ProbeResults, Verdict, answered, shortened
+from kgprobe.probes.outcome import (
+    Alternatives,
+    Evidence,
+    Outcome,
+    ProbeResults,
+    RatedAnswer,
+    Verdict,
+    answered,
+    shortened,
+)
 from kgprobe.probes.questions import ANY, OWN
+from kgprobe.probes.stated import StatedConfidence, stated_tables
 from kgprobe.probes.thoughts import thought_tables
 from kgprobe.stats.proportions import mean_of_shares, share
 from kgprobe.verbalize.answers import sentences
@@ -53,7 +63,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
 
     Attributes:
         kind: ``yes/no`` or ``wh``.
-        answer: None if the model gave none.
+        answer: without its confidence; None if the model gave none.
         expected: for a yes/no question, True if yes is right.
         negative: for a yes/no question, the id of the wrong object in place of the fact's.
         candidates: number of objects that the graph has of the relation, from which the wrong object was drawn.
@@ -65,6 +75,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         credited_own, credited_any: for a wh-question, True if the answer names the fact's own object, and any right
             object; the option ``credit`` selects the one that is the verdict. None if the grader gave no answer.
         grade_unread: True if the grader's reply is unreadable.
+        unplaced: True if the patterns find neither a yes, a no or a name of the relation nor a refusal.
         written: True if the text is a writer's, False if a template replaced it; None without a writer.
         fell_back: objections to the writer's text, if a template replaced it.
         error: the error class; None if the answer is not wrong.
@@ -72,6 +83,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         thought: beginning of the thought before the answer; None without one, empty if it is hidden.
         thought_tokens: tokens of the thought.
         thought_cut: True if the model did not end its thought by itself.
+        stated: confidence that the model stated; None if it was not asked for one.
     """
 
     kind: str
@@ -89,6 +101,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     credited_own: bool | None = None
     credited_any: bool | None = None
     grade_unread: bool = False
+    unplaced: bool = False
     written: bool | None = None
     fell_back: tuple[str, ...] = ()
     error: str | None = None
@@ -96,12 +109,24 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
     thought: str | None = None
     thought_tokens: int = 0
     thought_cut: bool = False
+    stated: StatedConfidence | None = None
+
+    @property
+    def rated(self) -> Sequence[RatedAnswer]:
+        """The answer with its stated confidence."""
+        abstains = self.error in (Verdict.REFUSED.value, Verdict.OFF_FORMAT.value)
+        return [] if self.stated is None else [self.stated.rated(right=self.error is None, abstains=abstains)]
 
     @property
     def alternatives(self) -> Alternatives:
         """The answer; for an obsolete answer, also the text that names the former object: answer or yes/no question."""
         former = self.answer if self.expected is None else self.text
         return Alternatives(text=self.answer, former=former if self.error == OBSOLETE else None)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The text, and whether it is unplaced."""
+        return {"texts": 1, "unplaced": int(self.unplaced)}
 
     @property
     def question(self) -> str:
@@ -131,6 +156,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
         """
         credit = described.get("credit", OWN)
         rows: list[dict[str, Any]] = []
+        rated: list[RatedAnswer] = []
         examples: defaultdict[str, list[QuestionEvidence]] = defaultdict(list)
         # Questions by objection to the writer's text; a question may have several.
         objections: Counter[str] = Counter()
@@ -142,6 +168,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
                 "right": outcome.verdict is Verdict.RIGHT,
                 "refused": outcome.verdict is Verdict.REFUSED,
                 "off_format": outcome.verdict is Verdict.OFF_FORMAT,
+                "unplaced": evidence.unplaced,
                 "chance": evidence.chance,
                 "expected": evidence.expected,
                 "candidates": evidence.candidates,
@@ -158,6 +185,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
                 "thought_cut": evidence.thought_cut,
             }
             rows.append(row)
+            rated += evidence.rated
             # An objection's details in this question follow the colon.
             objections.update({reason.partition(":")[0] for reason in evidence.fell_back})
             if evidence.error is not None and len(examples[evidence.error]) < SHOWN_EXAMPLES:
@@ -166,6 +194,7 @@ class QuestionEvidence(Evidence, frozen=True, tag="questions"):
             return ProbeResults()
         answers = pd.DataFrame(rows)
         tables = [*_answer_tables(answers, list(_notes(answers, objections))), *_credits_tables(answers, credit)]
+        tables += stated_tables(rated)
         tables += thought_tables(answers["thought_tokens"].tolist(), int(answers["thought_cut"].sum()), described)
         return ProbeResults([*tables, _errors_table(answers, examples)] if examples else tables)
 
@@ -283,6 +312,9 @@ def _notes(answers: pd.DataFrame, objections: Counter[str]) -> Iterator[str]:
         yield f"Grader and names say the same of {agreed.sum():,} of {len(agreed):,} wh-answers."
     if answers["unread"].any():
         yield f"{answers['unread'].sum():,} replies of the grader could not be read: names decided alone."
+    read = int((answers["unplaced"] & answers["refused"]).sum())
+    if read:
+        yield f"{read:,} of {answers['unplaced'].sum():,} unplaced answers are refusals by the grader."
     written = answers["written"].dropna()
     if len(written):
         text = f"{written.sum():,} of {len(written):,} questions are in the writer's words."

@@ -83,6 +83,17 @@ _EXAMPLES_OF_ANY: tuple[tuple[str, ...], ...] = (
     ("Which gases is air made of?", "argon; nitrogen (also: N2); oxygen (also: O2)", "Hydrogen.", "no"),
 )
 
+# For answers that the patterns of refusals and names do not place.
+_REFUSAL_INSTRUCTION = (
+    "You check whether an answer to a question declines to answer, or says that the answer is not known to the one who "
+    "gives it. An answer that names something, right or wrong, does not. Reply with yes or no alone."
+)
+_REFUSAL_BLOCK = "Question: {}\nAnswer: {}\nDoes it decline, or say that it does not know?"
+_EXAMPLES_OF_REFUSALS = (
+    ("Which planet is the largest?", "My sources are silent on that one.", "yes"),
+    ("Who wrote Frankenstein?", "It was a poet from Leeds.", "no"),
+    ("Is the Moon larger than the Earth?", "One would have to look that up.", "yes"),
+)
 
 # Reasons of answers that their maximum length cut.
 _NO_WORD = "its tokens were used up before a word was said ({remedy})"
@@ -100,6 +111,7 @@ class GradedAnswer:
         named_former: for a wh-question, the names of formerly right objects.
         near: for a wh-question, the right dates, numbers and quantities to which a value in the answer is near.
         unread: True if the grader's reply is unreadable.
+        unplaced: True if the patterns find neither a yes, a no or a name of the relation nor a refusal.
     """
 
     verdict: Verdict
@@ -113,6 +125,7 @@ class GradedAnswer:
     credited_own: bool | None = None
     credited_any: bool | None = None
     unread: bool = False
+    unplaced: bool = False
 
 
 def grading_prompt(
@@ -175,7 +188,34 @@ def verify(
     replies = _replies(questions, answers, gradable, grader, grader_tokens, credit)
     for place, reply in replies.items():
         readings[place] = _with_grade(readings[place], reply, credit, is_single=not questions[place].others)
+    for place in _refused(questions, answers, readings, grader, grader_tokens):
+        readings[place] = replace(readings[place], verdict=Verdict.REFUSED, credited_own=False, credited_any=False)
     return readings
+
+
+def refusal_prompt(question: str, answer: str) -> str:
+    """Return the prompt that asks a grader if an answer is a refusal; it ends where the reply follows."""
+    blocks = [f"{_REFUSAL_BLOCK.format(*texts)} {reply}" for *texts, reply in _EXAMPLES_OF_REFUSALS]
+    return "\n\n".join([_REFUSAL_INSTRUCTION, *blocks, _REFUSAL_BLOCK.format(question, " ".join(answer.split()))])
+
+
+def _refused(
+    questions: Sequence[FactQuestion],
+    answers: Sequence[Answer | Unanswered],
+    readings: Sequence[GradedAnswer],
+    grader: Generator,
+    grader_tokens: int,
+) -> list[int]:
+    """Return the places of unplaced answers that are refusals by the grader; it is asked about each."""
+    requests: dict[int, Request] = {}
+    for place, (question, answer, reading) in enumerate(zip(questions, answers, readings, strict=True)):
+        is_open = reading.unplaced and reading.verdict in (Verdict.WRONG, Verdict.OFF_FORMAT)
+        if is_open and isinstance(answer, Answer) and answer.text.strip():
+            requests[place] = Request(refusal_prompt(question.text, answer.text), grader_tokens)
+    if not requests:
+        return []
+    replies = zip(requests, grader.answer(list(requests.values())), strict=True)
+    return [place for place, reply in replies if isinstance(reply, Answer) and read_yes_no(reply.text).yes]
 
 
 def with_both_credits(
@@ -264,7 +304,8 @@ def _read(
     says = read_yes_no(answer.text, question.language).yes
     if says is None:
         # The first word decides, so that nothing after the cut could.
-        return GradedAnswer(Verdict.REFUSED if is_refusal(answer.text, question.language) else Verdict.OFF_FORMAT)
+        refused = is_refusal(answer.text, question.language)
+        return GradedAnswer(Verdict.REFUSED if refused else Verdict.OFF_FORMAT, unplaced=not refused)
     return GradedAnswer(Verdict.RIGHT if says == question.expected else Verdict.WRONG, says=says)
 
 
@@ -284,11 +325,14 @@ def _read_names(
     elif is_refusal(answer.text, question.language) and not (beside and normalized(answer.text)):
         # An apology for incomplete names is an answer, not a refusal.
         verdict = Verdict.REFUSED
-    elif not answer.ended and not _names_something(question, answer.text, reading, is_name):
-        return GradedAnswer(Verdict.UNANSWERED, _NO_NAME)
     else:
         verdict = Verdict.WRONG if normalized(answer.text) else Verdict.OFF_FORMAT
-    return replace(reading, verdict=verdict, credited_own=credits_[OWN], credited_any=credits_[ANY])
+    is_mistake = verdict in (Verdict.WRONG, Verdict.OFF_FORMAT)
+    unplaced = is_mistake and not _names_something(question, answer.text, reading, is_name)
+    if unplaced and not answer.ended:
+        return GradedAnswer(Verdict.UNANSWERED, _NO_NAME)
+    own, any_ = credits_[OWN], credits_[ANY]
+    return replace(reading, verdict=verdict, unplaced=unplaced, credited_own=own, credited_any=any_)
 
 
 def _names_something(question: FactQuestion, text: str, reading: GradedAnswer, is_name: Callable[[str], bool]) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.permission import allow_unknown_option
 from kgprobe.probes.questions import CREDITS, OWN, WORDINGS
 from kgprobe.probes.register import ProbeKind, imported, made_by
 from kgprobe.probes.tolerance import tolerance_option
@@ -29,6 +30,7 @@ class RecallOptions:
     answer_tokens: int = option(
         32, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1
     )
+    allow_unknown: bool = allow_unknown_option()
     credit: str = option(
         OWN,
         "Right answers: the fact's own object, or any right object of the subject and relation.",

@@ -28,6 +28,7 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
         question: the question, or the cloze sentence up to its blank.
         right: all right objects, the fact's own first.
         wrong: distinct wrong answers: greedy ones first, the most frequent first; at most ``SHOWN_ANSWERS``.
+        unplaced: number of answers that neither name an object of the relation nor are read as refusals.
         chance: probability that a random object of the relation is right; None if unknown.
         thought_tokens: tokens of the thought before each answer; empty if there are none.
         thoughts_cut: number of thoughts that the model did not end by itself.
@@ -42,6 +43,7 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
     sampled_right: int
     sampled: int
     wrong: tuple[str, ...] = ()
+    unplaced: int = 0
     chance: float | None = None
     thought_tokens: tuple[int, ...] = ()
     thoughts_cut: int = 0
@@ -87,8 +89,9 @@ class RecallEvidence(Evidence, frozen=True, tag="recall"):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Right and all answers, greedy and sampled ones."""
-        return {name: getattr(self, name) for name in ("greedy_right", "greedy", "sampled_right", "sampled")}
+        """Right and all answers, greedy and sampled ones; and texts."""
+        names = ("greedy_right", "greedy", "sampled_right", "sampled", "unplaced")
+        return {**{name: getattr(self, name) for name in names}, "texts": self.greedy + self.sampled}
 
     @classmethod
     def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:

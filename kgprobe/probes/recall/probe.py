@@ -91,6 +91,15 @@ class _Form:
         asked = self.ask(subject)
         return self.language.prompts.recall.replace("{question}", asked) if self.is_question else asked
 
+    @property
+    def permission(self) -> str:
+        """The permission to say *I don't know* before the examples; with an example before questions."""
+        prompts = self.language.prompts
+        if not self.is_question:
+            return prompts.permission_to_continue
+        example = prompts.recall.replace("{question}", prompts.unknown_questions[1])
+        return f"{prompts.permission}{self.between}{example}{self.language.joiner}{prompts.unknown}"
+
     def example(self, subject: str, object_: str) -> str:
         """Return the text of a fact with its answer."""
         if not self.is_question:
@@ -124,7 +133,8 @@ class RecallItems:
     def describe(self) -> dict[str, Any]:
         """Return the settings that the prompts depend on, without graph, facts and seed; JSON-compatible."""
         templates = {relation: list(map(attrgetter("template"), forms)) for relation, forms in self._forms.items()}
-        return {"as_of": self._as_of, "templates": templates, **self._generic}
+        permission = self.language.prompts.permission if self._options.allow_unknown else ""
+        return {"as_of": self._as_of, "templates": templates, "permission": permission, **self._generic}
 
     def of(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[RecallItem]:
         """Return an item for each fact, in order.
@@ -152,7 +162,8 @@ class RecallItems:
         for number in range(self._options.prompts):
             order = self._order(fact.relation, number, seed[0])
             examples = demonstrations_for([fact], order, self._options.examples)
-            lines = [form.example(example.subject_label, example.object_label) for example in examples]
+            lines = [form.permission] if self._options.allow_unknown else []
+            lines += [form.example(example.subject_label, example.object_label) for example in examples]
             prompts.append(form.between.join([*lines, form.text(fact.subject_label)]))
         if not examples:
             return RecallItem(_unasked(question, NO_EXAMPLE))
@@ -294,6 +305,7 @@ class RecallProbe:
             sampled_right=len(sampled) - len(wrong_sampled),
             sampled=len(sampled),
             wrong=most_frequent(wrong_greedy, wrong_sampled),
+            unplaced=sum(map(attrgetter("unplaced"), readings)),
             chance=item.guess,
             thought_tokens=thoughts if any(thoughts) else (),
             thoughts_cut=sum(map(attrgetter("thought_cut"), answers)),

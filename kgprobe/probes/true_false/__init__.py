@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kgprobe.base.options import option
 from kgprobe.models.generating.thinking import thinking_option
+from kgprobe.probes.questions import ask_confidence_option
 from kgprobe.probes.register import ProbeKind, imported, made_by
 from kgprobe.probes.statements import NegativeOptions
 from kgprobe.verbalize.language import ENGLISH
@@ -29,6 +30,7 @@ class TrueFalseOptions(NegativeOptions):
     answer_tokens: int = option(
         16, "Maximum tokens of an answer; without --thinking, reasoning models need many.", minimum=1
     )
+    ask_confidence: bool = ask_confidence_option()
     thinking: str | None = thinking_option()
     instruction: str = option(
         INSTRUCTION,

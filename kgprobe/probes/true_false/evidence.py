@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import agreement_of, share_of
 from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, RatedAnswer, answered
+from kgprobe.probes.stated import StatedConfidence, stated_tables
 from kgprobe.probes.statements.evidence import JudgementEvidence, judgement_results
 from kgprobe.probes.statements.metrics import FALSE, JUDGEMENTS, NONE, TRUE
 from kgprobe.probes.thoughts import thought_tables
@@ -54,6 +56,7 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
         wanted: requested number of negatives.
         thought_tokens: tokens of the thought before each answer, over all statements; empty if there are none.
         thoughts_cut: number of thoughts that the model did not end by itself.
+        stated: stated confidence of each answer, by statement, the fact's first; empty if there are none.
     """
 
     fact: AnsweredStatement
@@ -62,6 +65,7 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
     wanted: int
     thought_tokens: tuple[int, ...] = ()
     thoughts_cut: int = 0
+    stated: tuple[tuple[StatedConfidence, ...], ...] = ()
 
     @property
     def alternatives(self) -> Alternatives:
@@ -72,11 +76,17 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
 
     @property
     def rated(self) -> Sequence[RatedAnswer]:
-        """Each statement's most frequent judgement, by the agreement of its answers; unknown is an abstention."""
+        """Each statement's most frequent judgement by its agreement, and each answer by its stated confidence.
+
+        Unknown is an abstention.
+        """
         rated = []
-        for statement, truth in ((self.fact, TRUE), *((negative, FALSE) for negative in self.negatives)):
+        every = ((self.fact, TRUE), *((negative, FALSE) for negative in self.negatives))
+        for place, (statement, truth) in enumerate(every):
             judgements = [judgement if judgement in (TRUE, FALSE) else None for judgement in statement.judgements]
             rated.append(agreement_of(judgements, [truth]))
+            for judgement, each in zip(judgements, self.stated[place] if self.stated else (), strict=False):
+                rated.append(each.rated(right=judgement == truth, abstains=judgement is None))
         return rated
 
     @property
@@ -89,6 +99,12 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
         label = statement.judgement
         return " / ".join(statement.answers) if label == NONE else JUDGEMENTS[label]
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The answers to all statements, and those without a judgement."""
+        judgements = list(chain.from_iterable(map(attrgetter("judgements"), (self.fact, *self.negatives))))
+        return {"texts": len(judgements), "unplaced": judgements.count(NONE)}
+
     @classmethod
     def results(cls, outcomes: Iterable[Outcome], described: Mapping[str, Any]) -> ProbeResults:
         """Return the results of ``statements`` over facts with a label and a labelled negative, and the agreement.
@@ -100,6 +116,7 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
         negatives: list[tuple[int, ...]] = []
         tokens: list[int] = []
         cut: list[int] = []
+        rated: list[RatedAnswer] = []
 
         def complete() -> Iterator[tuple[Outcome, TrueFalseEvidence]]:
             for outcome, evidence in answered(outcomes, cls):
@@ -109,6 +126,7 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
                 negatives.extend(own[1:])
                 tokens.extend(evidence.thought_tokens or [0] * sum(map(len, own)))
                 cut.append(evidence.thoughts_cut)
+                rated.extend(evidence.rated if evidence.stated else ())
                 # The metrics of other facts are undefined.
                 if not math.isnan(evidence.values["correct"]):
                     yield outcome, evidence
@@ -121,7 +139,8 @@ class TrueFalseEvidence(JudgementEvidence, frozen=True, eq=True, tag="true-false
             labelled = counted(headline.facts, "fact")
             headline = replace(headline, of=f"{labelled} with labels, of {len(asked):,} asked")
         thoughts = thought_tables(tokens, sum(cut), described)
-        return ProbeResults([*results.tables, _agreement_table(facts, negatives), *thoughts], headline)
+        agreement = _agreement_table(facts, negatives)
+        return ProbeResults([*results.tables, agreement, *stated_tables(rated), *thoughts], headline)
 
 
 def _agreement_table(facts: Sequence[tuple[int, ...]], negatives: Sequence[tuple[int, ...]]) -> Table:

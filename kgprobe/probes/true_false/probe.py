@@ -18,6 +18,7 @@ from kgprobe.models.generating.thinking import Thinking
 from kgprobe.probes.asking import in_order
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.probes.register import ProbeContext
+from kgprobe.probes.stated import CONFIDENCE_TOKENS, StatedConfidence, asking_confidence, split_confidence
 from kgprobe.probes.statements.items import StatementItem, StatementItems, statement_items
 from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, RIGHT_MEANS, verdict_of
 from kgprobe.probes.true_false import INSTRUCTION, STATEMENT, TrueFalseOptions
@@ -33,7 +34,12 @@ class TrueFalseProbe:
         self._language = items.language
         if options.instruction == INSTRUCTION:
             # The default is that of the language asked.
-            options = replace(options, instruction=self._language.prompts.true_false)
+            text = self._language.prompts.true_false
+            options = replace(
+                options, instruction=asking_confidence(text, self._language) if options.ask_confidence else text
+            )
+        elif options.ask_confidence:
+            raise ArgumentError("ask_confidence", "is for the default `instruction`, whose form it continues.")
         count = options.instruction.count(STATEMENT)
         if count != 1:
             raise ArgumentError("instruction", f"has {count} places for the statement; expected is {STATEMENT} once.")
@@ -81,9 +87,10 @@ class TrueFalseProbe:
         """Return an iterator of each statement's answers."""
         options = self._options
         requests = []
+        tokens = options.answer_tokens + CONFIDENCE_TOKENS * options.ask_confidence
         for text, number in product(texts, seeds):
             prompt = self._prompt(text)
-            request = Request(prompt, options.answer_tokens, options.temperature, number, thinking=self._thinking)
+            request = Request(prompt, tokens, options.temperature, number, thinking=self._thinking)
             requests.append(request)
         answers = self._generator.answer(requests, progress)
         return (answers[place : place + len(seeds)] for place in range(0, len(answers), len(seeds)))
@@ -96,6 +103,7 @@ class TrueFalseProbe:
         key, relation = item.fact.key, item.fact.relation
         prompt = self._prompt(item.text)
         texts: list[tuple[str, ...]] = []
+        stated: list[tuple[StatedConfidence, ...]] = []
         thought_tokens: list[int] = []
         cut = 0
         for of_statement in answers:
@@ -106,6 +114,10 @@ class TrueFalseProbe:
                 replies.append(answer.text)
                 thought_tokens.append(answer.thought_tokens)
                 cut += answer.thought_cut
+            if self._options.ask_confidence:
+                split = list(map(split_confidence, replies))
+                replies = [text for text, _ in split]
+                stated.append(tuple(confidence for _, confidence in split))
             texts.append(tuple(replies))
         negatives = []
         for negative, own in zip(item.negatives, texts[1:], strict=True):
@@ -119,6 +131,7 @@ class TrueFalseProbe:
             wanted=self._options.negatives,
             thought_tokens=tuple(thought_tokens) if any(thought_tokens) else (),
             thoughts_cut=cut,
+            stated=tuple(stated),
         )
         verdict = verdict_of(evidence.fact.judgement, list(map(attrgetter("judgement"), evidence.negatives)))
         return Outcome(key, verdict, relation, prompt, evidence=evidence)

@@ -38,7 +38,8 @@ WH = FactQuestion(FACT, QuestionKind.WH, "What is the capital of Germany?", RIGH
     ],
 )
 def test_first_word_decides(question: FactQuestion, text: str, verdict: Verdict, says: bool | None) -> None:
-    assert verify([question], [Answer(text)], None) == [GradedAnswer(verdict, says=says)]
+    unplaced = verdict is Verdict.OFF_FORMAT
+    assert verify([question], [Answer(text)], None) == [GradedAnswer(verdict, says=says, unplaced=unplaced)]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,24 @@ def test_grader_is_told_all_that_is_right_and_decides() -> None:
         (Verdict.WRONG, None, []),
     ]
     assert [one.unread for one in found] == [False, False, True, True]
-    assert all("Right: Berlin (also: Spree-Athen)" in prompt for prompt in grader.asked)
+    assert all("Right: Berlin (also: Spree-Athen)" in prompt for prompt in grader.asked[:4])
+    # What names nothing may be a refusal.
+    assert [prompt.splitlines()[1] for prompt in grader.asked[4:]] == ["Answer: Bonn"]
+
+
+def test_grader_unplaced_answer_can_be_a_refusal() -> None:
+    silent, other = "My lips are sealed.", "Some town on the Rhine."
+    grader = Answering(lambda prompt: "yes" if f"Answer: {silent}\nDoes it decline" in prompt else "no")
+    texts = [silent, other, "Bonn, as everyone knows", "I don't know."]
+    question = replace(WH, former=(RightAnswer("Q586", ("Bonn",)),))
+    by_patterns = verify([question] * 4, list(map(Answer, texts)), None)
+    assert [one.unplaced for one in by_patterns] == [True, True, False, False]
+    assert [one.verdict for one in by_patterns] == [Verdict.WRONG] * 3 + [Verdict.REFUSED]
+    found = verify([question] * 4, list(map(Answer, texts)), grader)
+    assert [one.verdict for one in found] == [Verdict.REFUSED, Verdict.WRONG, Verdict.WRONG, Verdict.REFUSED]
+    assert sum("Does it decline" in prompt.rsplit("\n\n", 1)[-1] for prompt in grader.asked) == 2
+    (yes_no,) = verify([POSITIVE], [Answer(silent)], grader)
+    assert (yes_no.verdict, yes_no.unplaced) == (Verdict.REFUSED, True)
 
 
 def test_grader_is_not_asked_where_there_is_nothing_to_grade() -> None:
@@ -206,7 +224,8 @@ def test_grader_of_any_sees_all_right_objects() -> None:
 @pytest.mark.parametrize("says", [*product(("yes", "no"), repeat=2)])
 def test_both_credits_ask_only_what_is_open(credit: str, says: tuple[str, str]) -> None:
     of_own, of_any = says
-    grader = Answering(lambda prompt: of_own if "Is what is looked for named?" in prompt[-40:] else of_any)
+    replies = {"Is what is looked for named?": of_own, "Does it decline, or say that it does not know?": "no"}
+    grader = Answering(lambda prompt: replies.get(prompt.splitlines()[-1], of_any))
     answers = [Answer("the northern one")]
     first = verify([BORDERS], answers, grader, credit=credit)
     (reading,) = with_both_credits([BORDERS], answers, first, grader, 64, credit)
@@ -218,7 +237,7 @@ def test_both_credits_ask_only_what_is_open(credit: str, says: tuple[str, str]) 
         questions = 1 if of_any == "no" else 2
     assert (reading.credited_own, reading.credited_any) == expected
     assert reading.verdict is (Verdict.RIGHT if expected[credit == "any"] else Verdict.WRONG)
-    assert len(grader.asked) == questions
+    assert sum("decline" not in prompt for prompt in grader.asked) == questions
 
 
 def test_both_credits_missing_reply_stays_open() -> None:

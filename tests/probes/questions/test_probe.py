@@ -132,3 +132,44 @@ def test_what_is_no_answer_is_told_apart(questions: QuestionItems) -> None:
     assert [evidence_of(outcome).answer is None for outcome in outcomes[:5]] == [True, False, False, False, False]
     # The same mistakes are not asked again: there is nothing to stand by.
     assert [calls for calls in generator.calls if calls] == [5]
+
+
+def test_stated_confidence_is_kept_apart_from_the_answer(questions: QuestionItems) -> None:
+    said = {"Town 1?": "I don't know. Confidence: 0%", "Town 1 ": "I don't know. Confidence: 0%", "Town 2": "high"}
+
+    def states(question: str) -> str:
+        number = next((text for town, text in said.items() if town in question), "80%")
+        return number if number.startswith("I ") else f"{knows(question)} Confidence: {number}"
+
+    generator = Answering(states)
+    probe = QuestionProbe(questions, generator, ask_confidence=True)
+    outcomes = probe.ask(KEYS[:6], [1])
+    plain = QuestionProbe(questions, Answering(knows)).ask(KEYS[:6], [1])
+    for place, (outcome, other) in enumerate(zip(outcomes, plain, strict=True)):
+        evidence = evidence_of(outcome)
+        assert evidence.stated is not None
+        (rated,) = evidence.rated
+        if place == 1:
+            assert (outcome.verdict, rated.confidence) == (Verdict.REFUSED, None)
+            continue
+        assert evidence.answer == evidence_of(other).answer
+        assert (outcome.verdict, rated.right) == (other.verdict, True)
+        assert rated.confidence == (None if place == 2 else 0.8)
+        assert "Confidence: 80%" in outcome.prompt
+        assert outcome.prompt.endswith(f"{evidence.text}\nAnswer:")
+    (table,) = (table for table in QuestionEvidence.results(outcomes, {}).tables if table.key == "stated")
+    (row,) = table.rows
+    assert (row["answers"], row["with a confidence"], row["no readable number"]) == (6, 4, 1)
+    assert (row["mean confidence"], row["accuracy"]) == (pytest.approx(0.8), 1.0)
+    assert probe.describe()["prompts"] != QuestionProbe(questions, Answering(knows)).describe()["prompts"]
+
+
+def test_permission_and_confidence_are_in_one_prompt(questions: QuestionItems) -> None:
+    said = Answering(lambda _: "I don't know. Confidence: 0%")
+    probe = QuestionProbe(questions, said, ask_confidence=True, allow_unknown=True)
+    for outcome in probe.ask(KEYS[:4], [1]):
+        (rated,) = evidence_of(outcome).rated
+        assert (outcome.verdict, rated.confidence) == (Verdict.REFUSED, None)
+        *_, unknown, last = outcome.prompt.split("\n\n")
+        assert unknown.endswith("I don't know. Confidence: 0%")
+        assert last == f"Question: {evidence_of(outcome).text}\nAnswer:"

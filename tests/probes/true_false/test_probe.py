@@ -142,9 +142,10 @@ def test_headline_yes_sayer_is_correct_on_no_fact(filled: Graph) -> None:
     finding = find_in_outcomes(filled, about, lambda: outcomes)
     headline, details = "m is correct on 0% [0, 43] of the 5 facts asked", "truthful 0% [0, 43]"
     lines = finding.summary().splitlines()
-    assert lines[-2] == finding.headline == headline
-    assert lines[-1].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
-    assert finding_lead(finding)[:2] == [f"{headline}.", lines[-1].strip().capitalize() + "."]
+    assert lines[-3] == finding.headline == headline
+    assert lines[-2].startswith(f"  {details}, informative 100% [57, 100], bias +50 points")
+    assert lines[-1].startswith("  net score -100.0 [-100.0, -13.1] points (right less wrong); 0% [0, 43] refused")
+    assert finding_lead(finding)[:2] == [f"{headline}.", lines[-2].strip().capitalize() + "."]
     assert finding.to_dict()["headline_measure"]["value"] == 0
     honest = asked(filled, Rule(lambda text, _: str(text[5] == text[-2])))
     sides = [
@@ -201,3 +202,17 @@ def test_tables_tell_of_what_has_a_label(filled: Graph) -> None:
 def test_instruction_has_one_place(filled: Graph, instruction: str) -> None:
     with pytest.raises(ArgumentError, match="places for the statement"):
         asked(filled, Rule(lambda *_: "True"), instruction=instruction)
+
+
+def test_stated_confidence_of_each_answer_is_rated(filled: Graph) -> None:
+    said = ["True. Confidence: 90%", "False. Confidence: 60%", "Unknown. Confidence: 5%"]
+    plain = asked(filled, Rule(lambda _, time: said[time].split(".")[0]))
+    outcomes = asked(filled, Rule(lambda _, time: said[time]), ask_confidence=True)
+    evidence = evidence_of(outcomes["f0"])
+    assert evidence.fact == evidence_of(plain["f0"]).fact or evidence.fact.answers == ("True.", "False.", "Unknown.")
+    assert outcomes["f0"].verdict is plain["f0"].verdict
+    stated = [(each.confidence, each.right) for each in evidence.rated if each.source == "stated"]
+    assert stated == [(0.9, True), (0.6, False), (None, False), (0.9, False), (0.6, True), (None, False)]
+    assert "Confidence: 95%" in outcomes["f0"].prompt
+    with pytest.raises(ArgumentError, match="ask_confidence"):
+        asked(filled, Rule(lambda *_: "True"), ask_confidence=True, instruction="Is it so? {statement}")

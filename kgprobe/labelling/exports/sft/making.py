@@ -62,6 +62,7 @@ from kgprobe.models.vllm_engine.options import parse_spec
 from kgprobe.results.result import Listing, Result
 from kgprobe.sampling.facts import AskedFact, facts_present
 from kgprobe.sampling.keys import FactKey, seeded_number
+from kgprobe.verbalize.language import language_of
 
 # Digits of a weight.
 _DIGITS = 6
@@ -189,6 +190,14 @@ class _Controls:
         return {(group.group.subject, group.group.relation) for group in self.groups}
 
 
+def refuse_language(ask_in: str | None) -> None:
+    """Raise ArgumentError if facts are asked in another language than English, in which training sets are written."""
+    if not language_of(ask_in).is_english:
+        raise ArgumentError(
+            "labels", f"are of names in {ask_in}; training sets have English sentences. Label without `ask_in`."
+        )
+
+
 def make_training_set(
     graph: Graph, table: LabelTable, folder: Path, options: SftOptions, controls: Path | None, seed: int, as_of: int
 ) -> TrainingSet:
@@ -197,6 +206,7 @@ def make_training_set(
         raise ArgumentError("refuse", "needs questions: a sentence has no end that says 'I don't know'. Change `form`.")
     if options.refusal == PAD and not options.refuse:
         raise ArgumentError("refusal", f"is {PAD}, which needs facts to be unsure of: name their classes by `refuse`.")
+    refuse_language(table.config.get("ask_in") or graph.language)
     given_format = options.format
     options = replace(options, format=given_format or _format_of(table.model))
     with_known = options.known_share > 0

@@ -19,7 +19,6 @@ from kgprobe.sampling.facts import AskedFact, facts_present, read_answers
 from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.verbalize.answers import named_in
 from kgprobe.verbalize.askable_relations import askable_relations
-from kgprobe.verbalize.language import Language, language_of
 from kgprobe.verbalize.sentences import Cloze, wh_question
 from kgprobe.verbalize.tense import has_ended, templates_of
 
@@ -90,11 +89,9 @@ class Wordings:
     skipped: Counter[str] = field(default_factory=Counter)
     generic: set[str] = field(default_factory=set)
     _relations: Mapping[str, Mapping[str, Row]] = field(init=False)
-    _language: Language = field(init=False)
 
     def __post_init__(self) -> None:
         """Read the templates."""
-        self._language = language_of(self.graph.language)
         self._relations = {form: askable_relations(self.graph, [_TEMPLATES[form]]) for form in self.forms}
 
     def of(self, groups: Sequence[FactGroup]) -> list[WordedGroup]:
@@ -185,8 +182,8 @@ class Wordings:
         if not all(row["label"].strip() for row in right):
             return [], "its question has a right answer without a label"
         names = [name for row in right for name in (row["label"], *row["aliases"])]
-        texts = [wh_question(template, subject, self._language) for template in relation["wh_questions"]]
-        texts = [text for text in dict.fromkeys(texts) if not named_in(text, names, language=self._language)]
+        texts = [wh_question(template, subject) for template in relation["wh_questions"]]
+        texts = [text for text in dict.fromkeys(texts) if not named_in(text, names)]
         return texts, None if texts else "its question contains the answer"
 
     def _statements(
@@ -206,12 +203,12 @@ class Wordings:
                 reason = "its relation is inactive or has no cloze sentence"
             elif reason is None:
                 ended = has_ended(words.end, self.as_of)
-                templates = templates_of(relation["clozes"], relation["past_clozes"], ended, self._language)
+                templates = templates_of(list(relation["clozes"]), list(relation["past_clozes"]), ended)
                 reason = None if templates else "it has ended, and its relation has no sentence in the past tense"
             if reason is not None:
                 reasons[fact.key] = reason
             for template in self._drawn(group, STATEMENT, templates):
-                cloze = Cloze(template, words.subject_label, language=self._language)
+                cloze = Cloze(template, words.subject_label)
                 (end,) = cloze.continuations([words.object_label])
                 yield WordedExample(STATEMENT, cloze.prompt, end, (fact,))
 
