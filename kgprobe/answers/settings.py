@@ -266,6 +266,7 @@ def settings_in(config: Mapping[str, Any]) -> dict[str, Any]:
         AS_OF: config[AS_OF],
         **({LAST_CHANGES: changes} if changes else {}),
         "reversed": config["reversed"],
+        **({"ask_in": config["ask_in"]} if config.get("ask_in") else {}),
         # An inverse graph has the state of its original.
         "graph": config["reversed_of"] if config["reversed"] else config["graph"],
         "options": config["options"],

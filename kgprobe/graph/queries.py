@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kgprobe.base.errors import KgprobeError, UnknownNameError, expected_one_of
-from kgprobe.base.records import property_in
+from kgprobe.base.records import TEXT_NAMES, is_english, property_in
 
 # Deepest nesting of brackets. With thousands, a parser's stack overflows: Neo4j answers after two minutes.
 _DEEPEST = 200
@@ -102,17 +102,15 @@ class Query:
 
 _LANGUAGE = re.compile(r"^// Language: (.+)\n", re.MULTILINE)
 _NAMES = ("label", "description", "aliases")
-_TEXT = re.compile(
-    r"\b(\w+)\.(label|description|aliases|(?:reverse_)?(?:past_)?clozes|mined_clozes|statements|yes_no_questions"
-    r"|(?:reverse_)?wh_questions|sentences)\b"
-)
+_TEXT = re.compile(rf"\b(\w+)\.{TEXT_NAMES}\b")
 
 
 @cache
 def text_in(name: str, language: str, *, plain: bool = False) -> str:
     """Return the text of a query with the names and templates of a language, where :attr:`Query.named` has them.
 
-    An entity without a name in the language has an empty one. Templates are those of the language alone.
+    An entity without a name in the language has an empty one. Templates are those of the language alone, for English
+    also those as loaded.
 
     Args:
         plain: True for a graph whose names are in this language alone: only those marked with ``?`` are exchanged.
@@ -122,7 +120,7 @@ def text_in(name: str, language: str, *, plain: bool = False) -> str:
     def exchanged(match: "re.Match[str]") -> str:
         owner, text = match.groups()
         if f"{owner}?" in query.named:
-            missing = match[0] if text in _NAMES else "[]"
+            missing = match[0] if text in _NAMES or is_english(language) else "[]"
         elif owner in query.named and not plain:
             missing = "''" if text in ("label", "description") else "[]"
         else:

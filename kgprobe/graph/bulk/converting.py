@@ -11,12 +11,20 @@ import msgspec
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing
-from kgprobe.graph.bulk.bulk_files import EXTRA_ENTITIES, EXTRA_RELATIONS, BulkCounts, BulkFiles, RowFiles, quoted
+from kgprobe.graph.bulk.bulk_files import (
+    EXTRA_ENTITIES,
+    EXTRA_RELATIONS,
+    BulkCounts,
+    BulkFiles,
+    RowFiles,
+    array,
+    quoted,
+)
 from kgprobe.graph.bulk.entity_files import EntityFiles, NodeTable
 from kgprobe.graph.bulk.fact_files import FactFiles
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
-from kgprobe.sources.contract import Source, folded_by, not_loaded_of
+from kgprobe.sources.contract import Source, folded_by, languages_of, not_loaded_of
 
 
 @dataclass(slots=True)
@@ -92,9 +100,10 @@ def convert(
                 properties[row["id"]] = unless_given | properties.get(row["id"], {}) | row["properties"]
             counts.written["relations"] += len(rows)
 
-        entities = EntityFiles(unfinished, source.name, source.fingerprint)
+        languages = languages_of(source)
+        entities = EntityFiles(unfinished, source.name, source.fingerprint, languages)
         for batch in conversion.read("entities"):
-            entities.add(entity_rows(batch.places, source.name, source.fingerprint))
+            entities.add(entity_rows(batch.places, source.name, source.fingerprint, languages))
         nodes, problems = entities.resolve()
         conversion.reject(problems)
         counts.written["entities"] = nodes.written
@@ -159,8 +168,11 @@ def convert(
 def _write_state(conversion: _Conversion, folder: Path, nodes: NodeTable) -> list[str]:
     """Write the unfinished load and the counter of entities."""
     source = conversion.source
-    loads = RowFiles(folder, "loads", ":ID(Load),id,source,stage,position:long,finished:boolean,:LABEL")
-    load = f"0,{quoted(source.fingerprint)},{quoted(source.name)},{IMPORTED},{conversion.position},false,KgprobeLoad"
+    loads = RowFiles(
+        folder, "loads", ":ID(Load),id,source,stage,position:long,finished:boolean,languages:string[],:LABEL"
+    )
+    load = f"0,{quoted(source.fingerprint)},{quoted(source.name)},{IMPORTED},{conversion.position},false"
+    load += f",{array(languages_of(source))},KgprobeLoad"
     loads.add([load.encode()])
     counters = RowFiles(folder, "counters", ":ID(Counter),id,uid,next:long,batches:long,placed:boolean,:LABEL")
     next_number = "" if nodes.next_number is None else nodes.next_number

@@ -6,9 +6,10 @@ record has no value for, not the properties that only the earlier one has).
 """
 
 from array import array as numbers_array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import product
 from operator import itemgetter
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kgprobe.base.records import Entity, Placed
+from kgprobe.base.records import Entity, Placed, property_in
 from kgprobe.graph.bulk.bulk_files import (
     ARRAY_DELIMITER,
     RowFiles,
@@ -89,10 +90,8 @@ class IdTable:
 
 
 _TEXTS = "id,label,aliases:string[],description,types:string[],popularity:double,value,datatype,source,load,line:long"
-_HEADER = f":ID(Entity),{_TEXTS},file:IGNORE,number:long,degree:long,size:long,:LABEL"
+_HEADER = f":ID(Entity),{_TEXTS},file:IGNORE%s,number:long,degree:long,size:long,:LABEL"
 _ID, _LINE, _FILE = 0, 10, 11
-# Empty columns after the id of a type without a record: texts and number.
-_NO_TEXTS = "," * (_HEADER.count(",") - 4)
 
 _TYPE, _LITERAL, _DROPPED = 1, 2, 4
 # Labels by flags.
@@ -139,7 +138,12 @@ class EntityFiles:
     Memory: about 35 bytes per entity, 70 during sorting; 16 bytes per type.
     """
 
-    def __init__(self, folder: Path, source: str, load: str) -> None:
+    def __init__(self, folder: Path, source: str, load: str, languages: Sequence[str] = ()) -> None:
+        # Properties with texts in a language, if there are several.
+        named = product(("label", "description", "aliases"), languages if len(languages) > 1 else ())
+        self._named = [property_in(name, language) for name, language in named]
+        columns = [f"{name}:string[]" if name.startswith("aliases") else name for name in self._named]
+        self._header = _HEADER % "".join(f",{column}" for column in columns)
         self._folder = folder
         self._common = f"{quoted(source)},{quoted(load)}"
         self._spill = spill_file(folder)
@@ -169,6 +173,9 @@ class EntityFiles:
                 f"{optional(properties['value'])},{optional(properties['datatype'])},{self._common},"
                 f"{properties['line']},{file}"
             )
+            for name in self._named:
+                text = properties.get(name)
+                payload += f",{array(text or ()) if name.startswith('aliases') else optional(text)}"
             payloads.append(payload.encode())
             self._flags.append(_LITERAL if row["id"] in literals else 0)
             if extra := _extra_properties(properties):
@@ -294,7 +301,7 @@ class EntityFiles:
 
     def write(self, nodes: NodeTable) -> list[str]:
         """Write all nodes, and return the files."""
-        out = RowFiles(self._folder, "entities", _HEADER)
+        out = RowFiles(self._folder, "entities", self._header)
         self._spill.seek(0)
         for begin in range(0, nodes.read, _ROWS_AT_ONCE):
             part = slice(begin, min(begin + _ROWS_AT_ONCE, nodes.read))
@@ -313,12 +320,14 @@ class EntityFiles:
         self._type_names.seek(0)
         written = np.zeros(len(nodes.flags) - nodes.read, bool)
         rows: list[bytes] = []
+        # Empty columns after the id: texts and number.
+        no_texts = "," * (self._header.count(",") - 4)
         for place, name in zip(self._of_types.tolist(), self._type_names, strict=True):
             if place >= nodes.read and not written[place - nodes.read]:
                 written[place - nodes.read] = True
                 degree = nodes.degrees[place] or ""
                 id_ = quoted(msgspec.json.decode(name))
-                rows.append(f"{place},{id_}{_NO_TEXTS},{degree},{nodes.sizes[place]},{_LABELS[1]}".encode())
+                rows.append(f"{place},{id_}{no_texts},{degree},{nodes.sizes[place]},{_LABELS[1]}".encode())
                 if len(rows) == _ROWS_AT_ONCE:
                     yield rows
                     rows = []
@@ -337,7 +346,8 @@ class EntityFiles:
 
 def _extra_properties(values: Row) -> Row:
     """Return the properties that cannot be columns: integer popularities, and some arrays, except empty ones."""
-    extra = {name: values[name] for name in ("aliases", "types") if values[name] and not array_fits(values[name])}
+    arrays = [name for name in values if name.startswith("aliases") or name == "types"]
+    extra = {name: values[name] for name in arrays if values[name] and not array_fits(values[name])}
     if isinstance(values["popularity"], int):
         extra["popularity"] = values["popularity"]
     return extra
