@@ -30,9 +30,12 @@ from .wikidata_model import (
     ITEM_ID,
     LANGUAGES,
     OWN_PAGES,
+    named_languages,
     names,
     read_inactive_relations,
+    several_languages,
     shipped_digest,
+    texts_of,
     with_shipped_templates,
     with_templates,
 )
@@ -100,6 +103,7 @@ class TopicChoice:
     def key(self, endpoint: str) -> str:
         """Return a digest of all settings."""
         choices = asdict(self) | {"inactive": sorted(self.inactive), "endpoint": endpoint}
+        choices |= {"named": list(named)} if (named := several_languages(self.languages)) else {}
         return hashlib.blake2b(json.dumps(choices, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
@@ -131,6 +135,7 @@ class Topic:
     templates: InputFile | None
     shipped: bool = True
     partial: bool = False
+    languages: tuple[str, ...] = ()
     _positions: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -294,7 +299,15 @@ def _gathered(choice: TopicChoice, wikidata: Wikidata, reached: Sequence[str]) -
     profiles = wikidata.profiles([*relations, *types])
     entities = [_entity(name, profiles[name]) for name in (*loaded, *types)]
     return Gathered(
-        [Relation(name, *_named(profiles[name]), active=name not in choice.inactive) for name in relations],
+        [
+            Relation(
+                name,
+                *_named(profiles[name]),
+                active=name not in choice.inactive,
+                texts=texts_of(profiles[name].by_language),
+            )
+            for name in relations
+        ],
         [*entities, *literals.values()],
         facts,
         rejected,
@@ -372,6 +385,7 @@ def open_topic(
         gathered=_decode_gathered(content),
         templates=files[0] if files else None,
         shipped=shipped,
+        languages=named_languages(choice.languages),
     )
 
 
@@ -409,7 +423,7 @@ def _named(profile: EntityProfile) -> tuple[str, tuple[str, ...], str]:
 
 def _entity(identifier: str, profile: EntityProfile) -> Entity:
     popularity = None if profile.sitelinks is None else float(profile.sitelinks)
-    return Entity(identifier, *_named(profile), profile.types, popularity)
+    return Entity(identifier, *_named(profile), profile.types, popularity, texts=texts_of(profile.by_language))
 
 
 def _by_number(identifier: str) -> int:

@@ -47,10 +47,13 @@ from .wikidata_model import (
     check_dates,
     check_forms,
     distinct_languages,
+    named_languages,
     names,
     read_statements,
+    several_languages,
     shipped_digest,
     shipped_relations,
+    texts_of,
     with_fallback,
     with_shipped_templates,
     with_templates,
@@ -74,6 +77,7 @@ class DumpSelection:
 
     Attributes:
         languages: languages of names; the first with a label gives it, aliases come from all.
+        named: languages with names of their own; none if there is one language.
         relations: relations whose facts are read; all if empty.
         types: types whose entities are read; all if empty.
         ids: entities to read; all if None.
@@ -85,6 +89,7 @@ class DumpSelection:
     """
 
     languages: tuple[str, ...] = LANGUAGES
+    named: tuple[str, ...] = ()
     relations: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
     ids: frozenset[str] | None = None
@@ -113,6 +118,11 @@ class Dump(FileSource):
     shipped: bool = True
     not_loaded: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of names."""
+        return self.selection.named or named_languages(self.selection.languages)
+
     def relations(self) -> Iterator[Placed]:
         """Yield the dump's properties with templates (the user's before the shipped ones), then the user's others."""
         properties = with_shipped_templates(self._properties()) if self.shipped else self._properties()
@@ -121,7 +131,7 @@ class Dump(FileSource):
     def entities(self) -> Iterator[Placed]:
         """Yield the selected items, and the literals of their statements, each at its first place."""
         known: set[int] = set()
-        decoder = DumpHeadDecoder(self.selection.languages)
+        decoder = DumpHeadDecoder(self.selection.languages, self.selection.named)
         reading = self.readings["entities"]
         for line, record in self._selected(reading):
             if isinstance(record, Rejected):
@@ -195,7 +205,7 @@ class Dump(FileSource):
 
     def _properties(self) -> Iterator[Placed]:
         """Yield the properties; then those with shipped templates that items use, and that are not in the dump."""
-        decoder = DumpHeadDecoder(self.selection.languages)
+        decoder = DumpHeadDecoder(self.selection.languages, self.selection.named)
         reading = self.readings["relations"]
         described: set[str] = set()
         used: dict[str, int] = {}
@@ -213,7 +223,8 @@ class Dump(FileSource):
             if head.kind == "property" and PROPERTY_ID.fullmatch(head.id) and self._is_asked(head.id):
                 label, aliases, description = names(head.labels, head.aliases, head.descriptions)
                 described.add(head.id)
-                yield Placed(line, Relation(head.id, label, aliases, description), reading.name)
+                texts = texts_of(head.by_language)
+                yield Placed(line, Relation(head.id, label, aliases, description, texts=texts), reading.name)
         for relation, line in used.items():
             if relation not in described:
                 yield Placed(line, Relation(relation), reading.name)
@@ -272,7 +283,7 @@ class Dump(FileSource):
             return None
         label, aliases, description = names(head.labels, head.aliases, head.descriptions)
         popularity = None if head.sitelinks is None else float(head.sitelinks)
-        return Entity(head.id, label, aliases, description, types, popularity)
+        return Entity(head.id, label, aliases, description, types, popularity, texts=texts_of(head.by_language))
 
     def _items(self, statements: Sequence[Statement]) -> set[str]:
         """Return the items that statements have as values."""
@@ -393,7 +404,8 @@ def open_dump(
         "where": selection.where,
         "years": selection.years,
         "shipped": shipped_digest(shipped),
-        # Loads without it keep their fingerprint.
+        # Loads without them keep their fingerprint.
+        **({"named": selection.named} if selection.named else {}),
         **({"types_as_facts": True} if selection.types_as_facts else {}),
     }
     return Dump(
@@ -476,8 +488,10 @@ def _open(options: DumpOptions) -> Dump:
                 "relations", f"names {value}, which is read as an entity's types, not as facts: set `types_as_facts`."
             )
     check_dates(options.dates, options.literals)
+    languages = distinct_languages(options.languages)
     selection = DumpSelection(
-        languages=with_fallback(distinct_languages(options.languages)),
+        languages=with_fallback(languages),
+        named=several_languages(languages),
         relations=frozenset(options.relations),
         types=frozenset(options.types),
         ids=None if options.ids is None else read_ids(options.ids),

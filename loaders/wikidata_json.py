@@ -20,7 +20,7 @@ from kgprobe.sources.lines import DECODING_ERRORS, LINE_LIMIT, InputFile, valida
 
 from .literals import OTHER_ENTITY, STRING, NotLoaded
 from .wikidata_literals import COORDINATES, NO_VALUE, TEXT, UNKNOWN_VALUE, quantity_literal, time_literal
-from .wikidata_model import END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
+from .wikidata_model import ALL_LANGUAGES, END, ITEM_ID, POINT, PROPERTY_ID, START, TYPE_RELATIONS
 from .wikidata_time import bounds, interval
 
 _ENTITY_DATA = re.compile(rb'\{\s*"entities"\s*:')
@@ -225,6 +225,7 @@ class DumpHead:
 
     Attributes:
         kind: ``item``, ``property``, ``lexeme``, …
+        by_language: labels, aliases and descriptions in each of several languages; those of all languages last.
         types: statements of its types, one list for each of ``TYPE_RELATIONS``.
         sitelinks: number of pages in Wikipedia and its sister projects; None if unknown.
         missing: True if Wikidata has no such entity.
@@ -235,6 +236,7 @@ class DumpHead:
     labels: list[str]
     aliases: list[str]
     descriptions: list[str]
+    by_language: dict[str, tuple[list[str], list[str], list[str]]]
     types: list[list[Statement]]
     sitelinks: int | None
     missing: bool
@@ -243,9 +245,16 @@ class DumpHead:
 class DumpHeadDecoder:
     """Decoder of entity heads that reads a few languages only."""
 
-    def __init__(self, languages: Sequence[str]) -> None:
-        terms = _by_language("Terms", languages, Term)
-        aliases = _by_language("Aliases", languages, list[Term])
+    def __init__(self, languages: Sequence[str], named: Sequence[str] = ()) -> None:
+        """Create a decoder.
+
+        Args:
+            languages: languages of the main names, best first.
+            named: languages that also get names of their own.
+        """
+        codes = list(dict.fromkeys((*languages, *named)))
+        terms = _by_language("Terms", codes, Term)
+        aliases = _by_language("Aliases", codes, list[Term])
         structure = msgspec.defstruct(
             "Entity",
             [
@@ -261,7 +270,10 @@ class DumpHeadDecoder:
             ],
         )
         self._decode = msgspec.json.Decoder(structure).decode
-        self._fields = [f"language_{index}" for index in range(len(languages))]
+        fields = {code: f"language_{index}" for index, code in enumerate(codes)}
+        self._fields = [fields[code] for code in languages]
+        common = [fields[ALL_LANGUAGES]] if ALL_LANGUAGES in fields else []
+        self._named = {code: [fields[code], *common] for code in named}
 
     def decode(self, record: bytes) -> DumpHead:
         """Return the head of an entity.
@@ -274,19 +286,31 @@ class DumpHeadDecoder:
         return DumpHead(
             id=entity.id,
             kind=entity.type or {"Q": "item", "P": "property"}.get(entity.id[:1], ""),
-            labels=[term.value for term in self._present(entity.labels)],
-            aliases=[term.value for term in itertools.chain.from_iterable(self._present(entity.aliases))],
-            descriptions=[term.value for term in self._present(entity.descriptions)],
+            **dict(zip(("labels", "aliases", "descriptions"), _texts_in(entity, self._fields), strict=True)),
+            by_language={code: _texts_in(entity, fields) for code, fields in self._named.items()},
             types=[claims.instance_of, claims.subclass_of] if isinstance(claims, _TypeClaims) else [],
             sitelinks=None if entity.sitelinks is UNSET else len(entity.sitelinks),
             missing=entity.missing is not False,
         )
 
-    def _present(self, terms: Any) -> list[Any]:
-        if not isinstance(terms, Struct):
-            return []
-        values = [getattr(terms, field) for field in self._fields]
-        return [value for value in values if value is not UNSET]
+
+def _texts_in(entity: Any, fields: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the labels, aliases and descriptions in the languages of some fields."""
+    labels, aliases, descriptions = (
+        _present(terms, fields) for terms in (entity.labels, entity.aliases, entity.descriptions)
+    )
+    return (
+        [term.value for term in labels],
+        [term.value for term in itertools.chain.from_iterable(aliases)],
+        [term.value for term in descriptions],
+    )
+
+
+def _present(terms: Any, fields: Sequence[str]) -> list[Any]:
+    if not isinstance(terms, Struct):
+        return []
+    values = [getattr(terms, field) for field in fields]
+    return [value for value in values if value is not UNSET]
 
 
 def _by_language(name: str, languages: Sequence[str], kind: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
-from kgprobe.base.records import Placed, Relation
+from kgprobe.base.records import Placed, Relation, Texts
 from kgprobe.sources.lines import InputFile, open_input
 from kgprobe.sources.values import tidy, tidy_all
 from kgprobe.verbalize.templates.file import read_relations
@@ -45,7 +45,7 @@ YEARS = "years"
 LANGUAGES_OPTION: Mapping[str, Any] = {
     "default": LANGUAGES,
     "help": "Language of labels, aliases and descriptions; repeatable, the first with a label gives it. Wikidata's"
-    " names of all languages (mul) follow the first.",
+    " names of all languages (mul) follow the first. With several, facts can be asked in each.",
     "flag": "language",
     "metavar": "CODE",
 }
@@ -137,6 +137,27 @@ def names(
     return label, tidy_all(aliases, without=label), next(filter(None, map(tidy, descriptions)), "")
 
 
+def named_languages(languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages that names are stored in; without Wikidata's names of all languages."""
+    return tuple(language for language in languages if language != ALL_LANGUAGES)
+
+
+def several_languages(languages: Sequence[str]) -> tuple[str, ...]:
+    """Return the languages that get names of their own; none if there is only one language."""
+    named = named_languages(languages)
+    return named if len(named) > 1 else ()
+
+
+def texts_of(by_language: Mapping[str, tuple[Iterable[str], Iterable[str], Iterable[str]]]) -> Texts:
+    """Return the texts of an entity from its labels, aliases and descriptions by language, best first."""
+    texts = {}
+    for language, found in by_language.items():
+        label, aliases, description = names(*found)
+        if label:
+            texts[language] = {"label": label, "aliases": aliases, "description": description}
+    return texts
+
+
 def with_templates(
     properties: Iterable[Placed], templates: InputFile | None, wanted: Callable[[str], bool]
 ) -> Iterator[Placed]:
@@ -173,7 +194,13 @@ def _joined(own: Relation, property_: Relation) -> Relation:
         aliases=own.aliases or property_.aliases,
         description=own.description or property_.description,
         active=False if False in (own.active, property_.active) else own.active or property_.active,
+        texts=_joined_texts(own.texts, property_.texts),
     )
+
+
+def _joined_texts(own: Texts, property_: Texts) -> Texts:
+    """Return texts by language, completed by the source's."""
+    return {code: {**property_.get(code, {}), **own.get(code, {})} for code in {**property_, **own}}
 
 
 OWN_LIST = Path(__file__).with_name("inactive_relations.txt")
@@ -237,6 +264,7 @@ def with_shipped_templates(properties: Iterable[Placed]) -> Iterator[Placed]:
                 aliases=property_.aliases,
                 description=property_.description or templates.description,
                 active=property_.active,
+                texts=_joined_texts(property_.texts, templates.texts),
             )
             yield placed._replace(record=relation)
         else:

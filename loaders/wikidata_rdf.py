@@ -13,7 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain
 from operator import attrgetter
 
 from kgprobe.base.errors import KgprobeError
@@ -32,7 +32,16 @@ from .wikidata_literals import (
     quantity_literal,
     time_literal,
 )
-from .wikidata_model import BRANCHES, END, ITEM_ID, POINT, START, TYPE_RELATIONS
+from .wikidata_model import (
+    ALL_LANGUAGES,
+    BRANCHES,
+    END,
+    ITEM_ID,
+    POINT,
+    START,
+    TYPE_RELATIONS,
+    several_languages,
+)
 from .wikidata_time import bounds, interval, written
 
 # Maximum number of incoming statements read per entity.
@@ -87,6 +96,7 @@ class EntityProfile:
     Attributes:
         labels, descriptions: in the requested languages, best first.
         aliases: in all these languages, sorted within each.
+        by_language: labels, aliases and descriptions in each of several languages; those of all languages last.
         types: ids of its classes (instance of), then of its superclasses.
         sitelinks: number of pages in Wikipedia and its sister projects; None if unknown.
     """
@@ -94,6 +104,7 @@ class EntityProfile:
     labels: Sequence[str] = ()
     aliases: Sequence[str] = ()
     descriptions: Sequence[str] = ()
+    by_language: Mapping[str, tuple[Sequence[str], Sequence[str], Sequence[str]]] = field(default_factory=dict)
     types: tuple[str, ...] = ()
     sitelinks: int | None = None
 
@@ -248,17 +259,21 @@ class Wikidata:
                 types[kind].add(value.removeprefix(ENTITY))
             else:
                 sitelinks = max(sitelinks or 0, int(value))
-        names: dict[str, list[str]] = {kind: [] for kind in _TEXTS}
-        for kind, language in product(_TEXTS, self.languages):
-            names[kind] += sorted(texts[kind, language.lower()])
+
+        def names_in(*languages: str) -> tuple[list[str], list[str], list[str]]:
+            label, alias, description = ([sorted(texts[kind, code.lower()]) for code in languages] for kind in _TEXTS)
+            return list(chain(*label)), list(chain(*alias)), list(chain(*description))
+
+        labels, aliases, descriptions = names_in(*self.languages)
         items: list[str] = []
         for relation in TYPE_RELATIONS:
             of_relation = filter(ITEM_ID.fullmatch, types[relation])
             items += sorted(of_relation, key=lambda name: (len(name), name))
         return EntityProfile(
-            labels=names["label"],
-            aliases=names["alias"],
-            descriptions=names["description"],
+            labels=labels,
+            aliases=aliases,
+            descriptions=descriptions,
+            by_language={code: names_in(code, ALL_LANGUAGES) for code in several_languages(self.languages)},
             types=tuple(dict.fromkeys(items)),
             sitelinks=sitelinks,
         )

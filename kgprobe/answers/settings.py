@@ -221,7 +221,7 @@ def read_declined(folder: Path) -> dict[str, list[str]]:
 def note_of_dates(results: Iterable[Mapping[str, Any]]) -> str:
     """Return a note on settings that differ in the date alone, while the same facts are current; else an empty text."""
     settings = list(results)
-    days = sorted({one[AS_OF] for one in settings if AS_OF in one})
+    days = sorted({each[AS_OF] for each in settings if AS_OF in each})
     changes = [one.get(LAST_CHANGES) for one in settings]
     if len(days) < 2 or not changes[0] or any(other != changes[0] for other in changes):
         return ""
@@ -266,6 +266,7 @@ def settings_in(config: Mapping[str, Any]) -> dict[str, Any]:
         AS_OF: config[AS_OF],
         **({LAST_CHANGES: changes} if changes else {}),
         "reversed": config["reversed"],
+        **({"ask_in": config["ask_in"]} if config.get("ask_in") else {}),
         # An inverse graph has the state of its original.
         "graph": config["reversed_of"] if config["reversed"] else config["graph"],
         "options": config["options"],

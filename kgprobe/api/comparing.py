@@ -102,7 +102,8 @@ def compare(
     correlations, also by family of models; means over relations with the best and the worst of them; subsumption (the
     share of one model's known facts that another knows); and for each pair the difference with its test, interval and
     minimum detectable difference. Measurements of a graph and of its inverse (:func:`kgprobe.reverse_graph`) are
-    compared as directions: facts pair by their ids, and the facts known in one direction only are listed.
+    compared as directions, those in two languages as languages: facts pair by their ids, and the facts known in one way
+    only are listed; ``graph`` adds a table by official language of the subject's country.
 
     >>> one = kgprobe.measure(graph, "demo", limit=4, distractors=3, sentences=1)
     >>> other = kgprobe.measure(graph, "demo", limit=4, distractors=2, sentences=1)

@@ -201,8 +201,8 @@ def unknown_facts(
     """
     chosen = make_options(RetrievalOptions, options, "retrieval")
     ids = entity_ids(graph, several("entities", entities))
-    found = find_labels(labels, graph)
-    return facts_to_retrieve(found, sentences_of(graph, found), chosen, ids, on_left_out)
+    fact_labels = find_labels(labels, graph)
+    return facts_to_retrieve(fact_labels, sentences_of(graph, fact_labels), chosen, ids, on_left_out)
 
 
 def retrieval_texts(

@@ -1,8 +1,9 @@
 """Records that a loader gives to the graph: entities, relations, facts, and rejected records."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 # Texts in further languages: by code, then by the name of the attribute, such as ``label`` or ``clozes``.
 Texts: TypeAlias = Mapping[str, Mapping[str, str | Sequence[str]]]
@@ -15,6 +16,32 @@ def property_in(name: str, language: str) -> str:
     'label_zh_hans'
     """
     return f"{name}_{language.lower().replace('-', '_')}"
+
+
+# Pattern of the names of properties with a text in each language.
+TEXT_NAMES = (
+    r"(label|description|aliases|(?:reverse_)?(?:past_)?clozes|mined_clozes|statements|yes_no_questions"
+    r"|(?:reverse_)?wh_questions|sentences)"
+)
+_TEXT = re.compile(rf"{TEXT_NAMES}_(\w+)")
+
+
+def texts_of_properties(properties: Mapping[str, Any]) -> Texts:
+    """Return the texts in the properties of a node; a code has the form that it has in their names.
+
+    >>> texts_of_properties({"label": "Germany", "label_de": "Deutschland", "source": "written"})
+    {'de': {'label': 'Deutschland'}}
+    """
+    texts: dict[str, dict[str, str | Sequence[str]]] = {}
+    for name, text in properties.items():
+        if match := _TEXT.fullmatch(name):
+            texts.setdefault(match[2], {})[match[1]] = text
+    return texts
+
+
+def is_english(language: str) -> bool:
+    """Return True for the code of English, whose templates and literals need no texts of their own."""
+    return language.lower().partition("-")[0] == "en"
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,10 +118,10 @@ def compare(
     hf:./tuned, stands for its newest measurement that differs from the others in the model alone.
 
     Measurements and runs are compared on the facts that all have answered: accuracies, their correlation, shared
-    knowledge, differences with tests and intervals. If one of two was asked with --inverse, their directions are
-    compared; of one model and probe, with and without --allow-unknown, the refusals. Label tables: the facts that moved
-    from one class to another. Judges: precision, recall and F1 on the test facts of their own labels. Logs: each task
-    and metric on the documents of both.
+    knowledge, differences with tests and intervals. If two differ in --inverse or --ask-in, their directions or
+    languages are; of one model and probe, with and without --allow-unknown, the refusals. Label tables: the facts that
+    moved from one class to another. Judges: precision, recall and F1 on the test facts of their own labels. Logs: each
+    task and metric on the documents of both.
 
     Prints a summary; --full and the page have all tables.
 

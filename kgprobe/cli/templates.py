@@ -16,6 +16,7 @@ from kgprobe.cli.options import (
     BEHIND_API,
     OUTPUT_FILE,
     as_of_option,
+    ask_in_option,
     count_option,
     draw_options,
     graph_options,
@@ -47,6 +48,7 @@ def templates() -> None:
 @cloup.option("--check", is_flag=True, help="List the faults of the templates; exit with 1 if there are errors.")
 @_relations_option
 @as_of_option
+@ask_in_option
 @graph_options
 @click.pass_context
 def list_(
@@ -55,13 +57,15 @@ def list_(
     check: bool,
     relations: tuple[str, ...],
     as_of: str | None,
+    ask_in: str | None,
     graph: str | None,
     as_json: bool,
 ) -> None:
     """List each relation's templates, filled with a fact of the graph, or their faults.
 
     --check reports errors, which make a template unusable or misleading, and warnings, which need your judgement. FILE
-    has relations in the format of `kgprobe load table --relations`, and is checked before it is loaded.
+    has relations in the format of `kgprobe load table --relations`, and is checked before it is loaded. With --ask-in
+    CODE, other languages than English are checked for form and repetitions only.
 
     \b
     kgprobe templates list --relation capital
@@ -71,11 +75,13 @@ def list_(
     if not check:
         if file is not None:
             raise click.UsageError("FILE is for --check; without it, the templates of the graph are listed.")
-        with open_graph(graph) as connection:
+        with open_graph(graph, ask_in=ask_in) as connection:
             listed = kgprobe.list_templates(connection, relations, as_of=as_of)
         render_rows(listed, as_json)
         return
-    opening: AbstractContextManager[Graph | Path] = nullcontext(file) if file else open_graph(graph)
+    if file and ask_in:
+        raise click.UsageError("--ask-in is for the templates of a graph; a FILE is checked in English.")
+    opening: AbstractContextManager[Graph | Path] = nullcontext(file) if file else open_graph(graph, ask_in=ask_in)
     with opening as checked, progress_bars() as on_progress:
         result = kgprobe.check_templates(checked, relations, on_progress=on_progress)
     render(result, as_json)

@@ -285,7 +285,7 @@ def load(
         id=source.fingerprint,
         source=source.name,
         uid=secrets.token_hex(8),
-        languages=languages_of(source),
+        languages=languages_of(source) or None,
     )[0]
     if state["stage"] == IMPORTED:
         raise KgprobeError(
@@ -334,7 +334,7 @@ def _writer(
     if stage == "relations":
         return partial(write_relations, rows=relation_rows(places, source.name, remove_missing))
     if stage == "entities":
-        rows = entity_rows(places, source.name, source.fingerprint, remove_missing)
+        rows = entity_rows(places, source.name, source.fingerprint, languages_of(source), remove_missing)
         return partial(write_entities, batch=rows, source=source)
     return partial(write_facts, batch=fact_rows(places), source=source, known=relations, labels=labels)
 

@@ -5,15 +5,16 @@ no graph, so that a load does it while the engine writes the previous batch.
 """
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from itertools import chain, product, starmap
 from operator import attrgetter, ne
 from typing import NamedTuple, TypeVar
 
 from kgprobe.base.dates import UNKNOWN, calendar_date, first_day, last_day
-from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation, Texts, property_in
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation, Texts, is_english, property_in
 from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Row
 from kgprobe.graph.derive import Additions, additions_of
@@ -120,7 +121,8 @@ def _texts_in_properties(texts: Texts) -> Row:
     properties: Row = {}
     for language, by_name in texts.items():
         for name, text in by_name.items():
-            properties[property_in(name, language)] = text if isinstance(text, str) else list(text)
+            if text:
+                properties[property_in(name, language)] = text if isinstance(text, str) else list(text)
     return properties
 
 
@@ -141,8 +143,19 @@ def relation_rows(places: Mapping[str, Placed], source: str, remove_missing: boo
     return rows
 
 
-def entity_rows(places: Mapping[str, Placed], source: str, load: str, remove_missing: bool = False) -> EntityRows:
-    """Return the rows of entities with their source and load."""
+# A letter: a literal without one, such as 1.5 or 1990, is the same in all languages.
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def entity_rows(
+    places: Mapping[str, Placed], source: str, load: str, languages: Sequence[str] = (), remove_missing: bool = False
+) -> EntityRows:
+    """Return the rows of entities with their source and load.
+
+    Args:
+        languages: codes of the languages of the source; with several, names in each are stored.
+    """
+    several = languages if len(languages) > 1 else ()
     rows: list[Row] = []
     types_of: dict[str, Sequence[str]] = {}
     literals = []
@@ -166,8 +179,13 @@ def entity_rows(places: Mapping[str, Placed], source: str, load: str, remove_mis
             "source": source,
             "load": load,
             "line": place.line,
-            **_texts_in_properties(entity.texts),
         }
+        if remove_missing:
+            properties |= dict.fromkeys(starmap(property_in, product(("label", "aliases", "description"), several)))
+        if entity.datatype is not None and not entity.texts:
+            same = [code for code in several if is_english(code) or not _LETTER.search(entity.label)]
+            properties |= {property_in("label", code): entity.label for code in same}
+        properties |= _texts_in_properties(entity.texts)
         rows.append({"index": len(rows), "id": id_, "line": place.line, **_split(properties, remove_missing)})
     type_ids = list(dict.fromkeys(chain.from_iterable(types_of.values())))
     return EntityRows(places, rows, types_of, type_ids, literals)

@@ -295,7 +295,7 @@ def _entity(row: Row) -> Entity:
 
 
 def _attributes(record: Entity | Fact | FactBelief) -> dict[str, Any]:
-    keys = ("id", "subject", "object")
+    keys = ("id", "subject", "object", "texts")
     return {name: value for name, value in asdict(record).items() if value is not None and name not in keys}
 
 

@@ -53,6 +53,11 @@ class About:
         return "backwards" if self.reversed else "forwards"
 
     @property
+    def in_language(self) -> str:
+        """The language asked, such as ``in de``; ``as loaded`` without one."""
+        return "as loaded" if self.ask_in is None else f"in {self.ask_in}"
+
+    @property
     def called(self) -> str:
         """The model's short name."""
         return model_name(self.model)

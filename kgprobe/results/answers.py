@@ -59,8 +59,9 @@ def _changed_facts(result: Stored, first: Stored) -> list[str]:
     """Return the facts that have another subject, relation or right answer in ``first``."""
     own, other = (each.answers.by_fact() for each in (result, first))
     both = own.index.intersection(other.index)
-    # Other probes word the right answer in other ways.
-    parts = ["subject", "relation", *(["right_answer"] if result.kind.name == first.kind.name else ())]
+    # Other probes and languages word the right answer in other ways.
+    is_alike = (result.kind.name, result.about.ask_in) == (first.kind.name, first.about.ask_in)
+    parts = ["subject", "relation", *(["right_answer"] if is_alike else ())]
     differs = (own.loc[both, parts] != other.loc[both, parts]).any(axis=1)
     changed: list[str] = both[differs.to_numpy(bool)].tolist()
     return changed
@@ -245,8 +246,9 @@ def differing_settings(one: Stored, other: Stored) -> list[str]:
     """Return the settings in which two results differ, except the model, its loading, the graph and the facts."""
     if one.kind.name != other.kind.name:
         return [f"probe is {one.kind.name!r} and {other.kind.name!r}"]
-    # The direction is the subject of a comparison; the wording follows from it, and the graph has its own note.
-    left_out = ("reversed", "described") if one.reversed != other.reversed else ()
+    # Direction and language are what a comparison is about; the wording follows, and the graph has its own note.
+    ways = [(each.reversed, each.about.ask_in) for each in (one, other)]
+    left_out = ("reversed", "ask_in", "described") if ways[0] != ways[1] else ()
     ours, theirs = compared_settings(one, other, (GRAPH, *left_out))
     # By the two values: a probe's description repeats most of its options.
     phrases: dict[tuple[str, str], str] = {}

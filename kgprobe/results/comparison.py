@@ -33,7 +33,6 @@ from kgprobe.results.answers import (
     settings_of,
 )
 from kgprobe.results.calibration import ComparedConfidence, compare_confidences
-from kgprobe.results.directions import Directions, compare_directions
 from kgprobe.results.finding_page import BarPart, matrix_section
 from kgprobe.results.over_relations import (
     NO_FAMILIES,
@@ -49,6 +48,7 @@ from kgprobe.results.rendering.packed_facts import ResultFacts, pack_facts
 from kgprobe.results.rendering.page import RESULT_SCRIPTS, Section, settings_section, table_section, write_page
 from kgprobe.results.result import Listing, StoredResult, change_in_words, points, read_frame
 from kgprobe.results.shared_facts import Bools, ComparedModel, Floats, SharedFacts, side_by_side
+from kgprobe.results.two_ways import TwoWays, compare_ways, official_languages
 from kgprobe.stats.paired_proportions import SIGNIFICANCE, detectable_difference, loss_interval, mcnemar
 
 # Fewer relations have no correlation.
@@ -173,7 +173,7 @@ class Comparison(StoredResult):
             with fewer than three relations.
         subsumption: in row i and column j, the share of the facts known by model i that j knows; NaN if there are none.
         pairs: every pair of models, in their order.
-        directions: facts that are known in one direction only; None unless two results differ in direction.
+        two_ways: facts that are known in one direction or language only; None unless two results differ in it.
         refusals: change of refusals; None unless two results are of one model and probe, and one refuses or may.
         over_relations: means over relations, best and worst relations, and families.
         confidences: calibration of each result and source over the shared facts; empty if no answer has a confidence.
@@ -189,7 +189,7 @@ class Comparison(StoredResult):
     correlation: Floats
     subsumption: Floats
     pairs: Annotated[Sequence[PairDifference], Listing("Differences of accuracy, two by two", _PAIRS)]
-    directions: Directions | None
+    two_ways: TwoWays | None
     over_relations: OverRelations
     refusals: RefusalChange | None = None
     confidences: Annotated[Sequence[ComparedConfidence], Listing("Calibration", _CONFIDENCES, optional=True)] = ()
@@ -369,8 +369,8 @@ class Comparison(StoredResult):
         return parts
 
     def summary(self) -> str:
-        """Return the best model in a sentence or two, after directions and the leading metric where there are any."""
-        sentences = [self.directions.summary()] if self.directions else []
+        """Return the best model in a sentence or two, after two ways and the leading metric where there are any."""
+        sentences = [self.two_ways.summary()] if self.two_ways else []
         if self.leads:
             means = [f"{model.label} {model.means.get(self.leads, 'none')}" for model in self.models]
             sentences.append(f"{measure_name(self.leads)}: {', '.join(means)}.")
@@ -418,12 +418,13 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
     """Compare stored results; see :func:`kgprobe.compare`."""
     shared, names, unshared = collect_answers(results)
     groups = averaged_models(results, shared.labels, families)
+    languages, missing = _languages_of_subjects(results, shared)
     comparison = replace(
-        compare_models(shared, names, seed, groups),
+        compare_models(shared, names, seed, groups, languages),
         refusals=refusal_change(results, shared),
         confidences=compare_confidences(results, shared.labels, shared.facts, seed=seed),
     )
-    notes = list(filter(None, [unshared, note_of_dates(map(settings_of, results))]))
+    notes = list(filter(None, [unshared, note_of_dates(map(settings_of, results)), missing]))
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:
         notes.append(
@@ -441,11 +442,25 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
     return replace(comparison, unshared=unshared, notes=tuple(notes), config=config)
 
 
+def _languages_of_subjects(
+    results: Sequence[Stored], shared: SharedFacts
+) -> tuple[Mapping[str, Mapping[str, str]] | None, str]:
+    """Return the official languages of the subjects if the results differ in language; without a graph, a note."""
+    if len({about.ask_in for about in shared.abouts}) == 1:
+        return None, ""
+    graph = next((result.graph for result in results if result.graph is not None), None)
+    if graph is None:
+        return None, "The table by language of the entity needs the graph: give `graph`."
+    subjects = shared.answered[0].loc[list(shared.facts), "subject"]
+    return official_languages(graph, subjects.tolist(), shared.abouts[0].as_of), ""
+
+
 def compare_models(
     shared: SharedFacts,
     names: Mapping[str, str],
     seed: int = 0,
     groups: Sequence[Averaged] | None = None,
+    languages: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Comparison:
     """Compare models by accuracy, correlation, subsumption and significance.
 
@@ -454,6 +469,7 @@ def compare_models(
     Args:
         names: names of relations by id; a missing one is replaced by the id.
         groups: models, each with its results; None takes each result by itself.
+        languages: official languages of the subjects, for two results in two languages.
 
     Raises:
         KgprobeError: the models share no facts.
@@ -486,7 +502,7 @@ def compare_models(
             _compare_pair(shared, pair, relations, place_of[of_fact], seed)
             for pair in combinations(range(len(shared.models)), 2)
         ],
-        directions=compare_directions(shared, names),
+        two_ways=compare_ways(shared, names, languages),
         over_relations=over_relations(groups, shared.labels, relation_pairs, accuracy, shared.known, of_fact),
         answered=[own.loc[facts] for own in shared.answered],
     )

@@ -251,6 +251,8 @@ def settings_note(base: Stored, tuned: Stored, *, shared: bool) -> str:
     differences = differing_settings(base, tuned)
     if base.reversed != tuned.reversed:
         differences = [f"the direction is {'backwards and forwards' if base.reversed else 'forwards and backwards'}"]
+    elif base.about.ask_in != tuned.about.ask_in:
+        differences = [f"it was asked {tuned.about.in_language}, and the base {base.about.in_language}"]
     change = graph_change(base, tuned)
     if not differences or differ_in_thinking_alone(base, tuned):
         if not change or shared:

@@ -246,7 +246,7 @@ class _Draft:
         else:
             self._add_comparison(compared)
         self._add_gaps(asked)
-        self._add_directions([] if compared is not None and compared.directions else asked, seed)
+        self._add_two_ways([] if compared is not None and compared.two_ways else asked, seed)
         self._add_suspects(asked)
         paragraphs = list(dict.fromkeys([*self.lead, *self.notes]))
         self.sections = [
@@ -319,19 +319,20 @@ class _Draft:
                 self.sections.append(replace(section, short="Known and missed"))
         self.extra["gaps"] = [gap.to_dict() for gap in gaps]
 
-    def _add_directions(self, asked: Sequence[Stored], seed: int) -> None:
-        """Add comparisons of all pairs of results of one model and probe that differ in direction."""
-        directions = []
+    def _add_two_ways(self, asked: Sequence[Stored], seed: int) -> None:
+        """Add comparisons of all pairs of results of one model and probe that differ in direction or language."""
+        two_ways = []
         for first, second in combinations(asked, 2):
-            if first.reversed != second.reversed and (first.model, first.kind.name) == (second.model, second.kind.name):
+            ways = [(each.reversed, each.about.ask_in) for each in (first, second)]
+            if ways[0] != ways[1] and (first.model, first.kind.name) == (second.model, second.kind.name):
                 try:
                     pair = compare_results([first, second], seed)
                 except KgprobeError:
                     continue
-                if pair.directions is not None:
-                    self.sections += map(table_section, pair.directions.tables())
-                    directions.append(pair.directions.to_dict())
-        self.extra["directions"] = directions
+                if pair.two_ways is not None:
+                    self.sections += map(table_section, pair.two_ways.tables())
+                    two_ways.append(pair.two_ways.to_dict())
+        self.extra["two_ways"] = two_ways
 
     def _add_suspects(self, asked: Sequence[Stored]) -> None:
         """Add facts that several runs' models surely deny among facts that they know."""

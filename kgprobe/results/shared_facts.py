@@ -180,12 +180,13 @@ def _means(values: Mapping[str, Floats], leads: str) -> dict[str, Share | float]
 def labels_of(abouts: Sequence[About]) -> list[str]:
     """Return distinct names of results: a name that a user gave, else the model; where they repeat, more of both."""
     has_directions = len({about.reversed for about in abouts}) == 2
+    has_languages = len({about.ask_in for about in abouts}) > 1
     models = model_names([about.model for about in abouts])
     forms = []
     for place, (model, about) in enumerate(zip(models, abouts, strict=True), start=1):
-        direction = f" {about.direction}" if has_directions else ""
-        name = f"{given_name(about.name) or model}{direction}"
-        with_name = f"{model}{direction} ({about.name})"
+        way = (f" {about.direction}" if has_directions else "") + (f" {about.in_language}" if has_languages else "")
+        name = f"{given_name(about.name) or model}{way}"
+        with_name = f"{model}{way} ({about.name})"
         forms.append((name, f"{name} by {about.probe}", with_name, f"{with_name} #{place}"))
     columns = list(zip(*forms, strict=True))
     labels = []

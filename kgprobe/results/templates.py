@@ -11,6 +11,7 @@ from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, Names, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.results.result import Listing, Result
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.templates.check import Flaw
 from kgprobe.verbalize.templates.examples import examples_of, filled_templates, relations_of
 from kgprobe.verbalize.templates.file import open_for_relations, relation_line
@@ -64,7 +65,9 @@ def fill_templates(graph: Graph, relations: Sequence[str], day: int) -> Template
     """Fill the templates of relations; see :func:`kgprobe.list_templates`."""
     rows = []
     for relation in relations_of(graph, relations):
-        for filled in filled_templates(relation, examples_of(graph, relation.id, day), day):
+        for filled in filled_templates(
+            relation, examples_of(graph, relation.id, day), day, language_of(graph.language)
+        ):
             values = asdict(filled)
             rows.append(TemplateRow(relation.id, relation.label, **values))
     none = "No relation has templates; `kgprobe templates write` writes some."

@@ -16,7 +16,7 @@ import msgspec
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import home, make_folder
 from kgprobe.base.progress import OnProgress
-from kgprobe.base.records import Entity, Fact, Placed
+from kgprobe.base.records import Entity, Fact, Placed, texts_of_properties
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph, Row, apply_schema
 from kgprobe.graph.loading import load_source
@@ -39,6 +39,8 @@ def open_inverse(
     graph: Graph, max_subjects: float, folder: str | Path | None, on_note: OnNote, on_progress: OnProgress
 ) -> Graph:
     """Open the inverse graph, which is made if necessary; see :func:`kgprobe.reverse_graph`."""
+    # The inverse graph has the names of all languages.
+    graph = graph.in_language(None)
     if reversal_of(graph) is not None:
         raise ArgumentError("graph", f"is an inverse graph already: {_place(graph)}. Name its original.")
     state = graph_state(graph)
@@ -166,6 +168,11 @@ class ReversedSource:
         # Both entities and facts are read by the entities' numbers.
         self.total = 2 * self.numbers
 
+    @property
+    def languages(self) -> list[str]:
+        """The languages of names in the graph."""
+        return self.graph.languages()
+
     def relations(self) -> Iterator[Placed]:
         """Yield the relations with inverse templates."""
         chosen = set(self.relation_ids)
@@ -176,6 +183,7 @@ class ReversedSource:
     def entities(self) -> Iterator[Placed]:
         """Yield the entities, by number."""
         for number, row in enumerate(self._rows("reverse/entities", 0), start=1):
+            row["texts"] = texts_of_properties({each["name"]: each["text"] for each in row["texts"]})
             yield Placed(number, msgspec.convert(row, Entity))
 
     def facts(self) -> Iterator[Placed]:

@@ -46,7 +46,7 @@ _GERMAN: Mapping[str, tuple[str, str]] = {
         for name in _listed(
             "Antarktis Arktis DDR Elfenbeinküste EU Mongolei Schweiz Slowakei Sowjetunion Tschechoslowakei"
             " Türkei UdSSR"
-            " Ukraine Weimarer_Republik"
+            " Republik_Kongo Ukraine Vatikanstadt Weimarer_Republik"
         )
     },
     **{
@@ -60,7 +60,8 @@ _GERMAN: Mapping[str, tuple[str, str]] = {
         )
     },
     **{
-        name: (f"die {name}", f"den {name}") for name in _listed("Bahamas Komoren Malediven Philippinen Seychellen USA")
+        name: (f"die {name}", f"den {name}")
+        for name in _listed("Bahamas Komoren Malediven Marshallinseln Philippinen Salomonen Seychellen USA")
     },
     "Niederlande": ("die Niederlande", "den Niederlanden"),
     "Vereinigte Staaten": ("die Vereinigten Staaten", "den Vereinigten Staaten"),
@@ -125,7 +126,7 @@ _FRENCH = {
         _listed(
             "Afrique Afrique_du_Sud Albanie Algérie Allemagne Amérique_du_Nord Amérique_du_Sud Andorre Angleterre"
             " Antarctique Arabie_saoudite Argentine Arménie Asie Australie Autriche Barbade Bavière Belgique"
-            " Biélorussie"
+            " Biélorussie Cité_du_Vatican Micronésie République_démocratique_allemande"
             " Birmanie Bolivie Bosnie-Herzégovine Bulgarie Catalogne Chine Colombie Corée_du_Nord Corée_du_Sud"
             " Côte_d'Ivoire Croatie Dominique Écosse Égypte Érythrée Espagne Estonie Éthiopie Europe Finlande France"
             " Gambie Géorgie Grèce Grenade Guinée Guinée-Bissau Guinée_équatoriale Hongrie Inde Indonésie Irlande"
@@ -142,7 +143,7 @@ _FRENCH = {
         _listed(
             "Afghanistan Angola Azerbaïdjan Bangladesh Belize Bénin Bhoutan Botswana Brésil Burkina_Faso Burundi"
             " Cambodge Cameroun Canada Cap-Vert Chili Costa_Rica Danemark Équateur Gabon Ghana Guatemala Guyana"
-            " Honduras"
+            " Eswatini Honduras Kirghizstan"
             " Irak Iran Japon Kazakhstan Kenya Kirghizistan Kosovo Koweït Laos Lesotho Liban Liberia Liechtenstein"
             " Luxembourg Malawi Mali Maroc Mexique Monténégro Mozambique Népal Nicaragua Niger Nigeria Ouganda"
             " Ouzbékistan Pakistan Panama Paraguay Pays_de_Galles Pérou Portugal Qatar Royaume-Uni Rwanda Salvador"
@@ -153,7 +154,11 @@ _FRENCH = {
         "le",
     ),
     **dict.fromkeys(
-        _listed("Bahamas Comores Émirats_arabes_unis États-Unis Fidji Maldives Pays-Bas Philippines Seychelles"), "les"
+        _listed(
+            "Bahamas Comores Émirats_arabes_unis États-Unis Fidji Îles_Marshall Îles_Salomon Maldives Palaos Pays-Bas"
+            " Philippines Seychelles"
+        ),
+        "les",
     ),
 }
 # Words that contract with an article, or lose their vowel.

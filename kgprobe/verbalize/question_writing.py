@@ -257,8 +257,8 @@ def _templates(relation: Relation) -> list[str]:
 def _sentences_of(names: Iterable[str], language: Language) -> Iterator[str]:
     """Yield the sentences made of a relation's names: *The capital of [X] is [Y]*, *[Y] is the capital of [X]*."""
     for name in names:
-        if made := templates_of_label(name, language) if name else None:
-            yield from made
+        if forms := templates_of_label(name, language) if name else None:
+            yield from forms
         if not language.is_english:
             continue
         sentence = cloze_of_label(name)

@@ -14,7 +14,7 @@ Both have names and templates in English, German, French, Spanish, and Chinese (
 and Chinese names of cities are those of Natural Earth (populated places, public domain), those of countries, languages
 and currencies those of the Unicode Common Locale Data Repository (Unicode licence); they were corrected where two
 entities had one name, or a name was out of date or in traditional Chinese. The other names, and the templates, were
-written from general knowledge. No template has an article before a name, because names have no gender.
+written from general knowledge. No template has an article before a name: names that need one get it by rules.
 """
 
 from dataclasses import dataclass, replace
@@ -22,9 +22,10 @@ from pathlib import Path
 
 from kgprobe.sources.contract import Loader
 
-from ..wikidata import Dump, open_dump
+from ..wikidata import Dump, DumpSelection, open_dump
 
 FOLDER = Path(__file__).parent
+LANGUAGES = ("en", "de", "fr", "es", "zh")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,11 @@ class SampleOptions:
 def open_example() -> Dump:
     """Open the example graph as a source."""
     return replace(
-        open_dump(FOLDER / "entities.json", templates=FOLDER / "relations.jsonl"), name="example", partial=False
+        open_dump(
+            FOLDER / "entities.json", templates=FOLDER / "relations.jsonl", selection=DumpSelection(named=LANGUAGES)
+        ),
+        name="example",
+        partial=False,
     )
 
 

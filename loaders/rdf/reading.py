@@ -293,6 +293,11 @@ class StatementReader:
         return None if general is None else 2 * general + 1
 
 
+def language_number(rank: int) -> int:
+    """Return the number of the language of a note with this rank; that after the last is no language."""
+    return rank // _MOST_LABELS // 2
+
+
 def _checked(identifier: str | None) -> str | None:
     # Fast path: nearly all are valid.
     if identifier is not None and (len(identifier) > ID_LIMIT or not identifier.isprintable()):

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 
-from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation
+from kgprobe.base.records import Entity, Fact, Placed, Rejected, Relation, Texts
 from kgprobe.base.temporary import temporary_folder
 from kgprobe.sources.lines import InputFile
 from kgprobe.sources.values import check_interval, fact_id, tidy_all
 
-from ..wikidata_model import with_templates
+from ..wikidata_model import ALL_LANGUAGES, named_languages, several_languages, texts_of, with_templates
 from .literals import Value, value_entity
-from .reading import ReadingOptions, StatementReader
+from .reading import ReadingOptions, StatementReader, language_number
 from .store import PATH, Store, file_and_line
-from .vocabulary import Vocabulary, words
+from .vocabulary import TEXTS, Vocabulary, words
 
 
 @dataclass
@@ -77,13 +77,39 @@ class RdfFiles:
         """Yield the ends of facts, the typed entities and the classes, each once."""
         for id_, notes in groupby(self._read().store.notes(), itemgetter(0)):
             texts: dict[str, list[str]] = {}
+            by_language: dict[str, dict[str, list[str]]] = {}
             places = []
-            for _, kind, _, place, text in notes:
+            for _, kind, rank, place, text in notes:
                 texts.setdefault(kind, []).append(text)
+                if self._several and kind in TEXTS.values():
+                    by_language.setdefault(self._language(rank), {}).setdefault(kind, []).append(text)
                 if kind in ("m", "t"):
                     places.append(place)
             if places:
-                yield self._placed(places[0], self._entity(id_, texts))
+                yield self._placed(places[0], replace(self._entity(id_, texts), texts=self._texts(by_language)))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of names."""
+        return named_languages(self.reading.languages)
+
+    @property
+    def _several(self) -> tuple[str, ...]:
+        return several_languages(self.reading.languages)
+
+    def _language(self, rank: int) -> str:
+        """Return the language of a note; texts without one are in all languages."""
+        number = language_number(rank)
+        return self.reading.languages[number] if number < len(self.reading.languages) else ALL_LANGUAGES
+
+    def _texts(self, by_language: Mapping[str, Mapping[str, Sequence[str]]]) -> Texts:
+        common = by_language.get(ALL_LANGUAGES, {})
+        found = {}
+        for code in self._several if by_language else ():
+            own = by_language.get(code, {})
+            label, alias, description = ([*own.get(kind, ()), *common.get(kind, ())] for kind in TEXTS.values())
+            found[code] = (label, alias, description)
+        return texts_of(found)
 
     def facts(self) -> Iterator[Placed]:
         """Yield the facts, subject by subject.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -13,6 +14,7 @@ from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.ingest import load
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.queries import get_query, query_names, text_in
+from kgprobe.graph.state import graph_state
 from kgprobe.sampling.facts import askable_facts, describe_facts
 from kgprobe.sampling.keys import FactKey
 from tests.graph.servers.shared import wipe
@@ -96,8 +98,11 @@ def test_described_fact_in_language_has_its_names(named: Graph) -> None:
 
 
 def test_templates_in_language_are_of_it_alone(named: Graph) -> None:
-    clozes = {code: named.in_language(code).read("sample/relations")[0]["clozes"] for code in (None, "de", "en")}
-    assert clozes == {None: ["The capital of [X] is [Y]"], "de": ["Die Hauptstadt von [X] ist [Y]"], "en": []}
+    codes = (None, "de", "en", "zh-hans")
+    clozes = {code: named.in_language(code).read("sample/relations")[0]["clozes"] for code in codes}
+    # Those as loaded are English.
+    english, german = ["The capital of [X] is [Y]"], ["Die Hauptstadt von [X] ist [Y]"]
+    assert clozes == {None: english, "de": german, "en": english, "zh-hans": []}
 
 
 def test_relations_in_language_have_the_names_as_loaded_too(named: Graph) -> None:
@@ -119,15 +124,15 @@ def test_closed_graph_in_language_gives_back_the_connection(named: Graph) -> Non
         german.read("load/loads")
 
 
-@pytest.mark.parametrize("name", [name for name in query_names() if get_query(name).named])
+@pytest.mark.parametrize("name", [name for name in query_names() if get_query(name).in_language])
 def test_query_without_language_is_its_file(name: str) -> None:
     query, file = get_query(name), files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
-    declaration = f"// Language: {', '.join(query.named)}\n"
+    declaration = f"// Language: {', '.join(query.in_language)}\n"
     assert query.text == file.replace(declaration, "") != file
     # Only the declared names differ: without the languages, the text is that of the file.
     german = text_in(name, "de")
     assert re.sub(r"coalesce\((\w+\.\w+)_de, (?:\1|''|\[\])\)", r"\1", german) == query.text != german
-    for variable in query.named:
+    for variable in query.in_language:
         assert f"coalesce({variable.rstrip('?')}." in german, "the header names a variable that the query lacks"
 
 
@@ -144,3 +149,34 @@ def test_graph_without_languages_refuses_any(graph: Graph) -> None:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
     with pytest.raises(ArgumentError, match=r"this graph has no loads with a language\."):
         graph.in_language("de")
+
+
+def test_literal_without_letters_has_a_name_in_every_language(graph: Graph) -> None:
+    year = Entity("1945", "1945", value="1945", datatype="year")
+    day = Entity("1945-05-08", "8 May 1945", value="1945-05-08", datatype="date")
+    facts = [Fact("a", "Q64", "P571", "1945"), Fact("b", "Q64", "P571", "1945-05-08")]
+    load(graph, WrittenSource([ENTITIES[2], year, day], facts, [Relation("P571")], languages=("en", "de")))
+    asked = {
+        code: sorted(key.fact for key in askable_facts(graph.in_language(code), ["P571"], TODAY))
+        for code in ("en", "de")
+    }
+    assert asked == {"en": ["a", "b"], "de": ["a"]}
+
+
+def test_reload_without_language_keeps_its_names(graph: Graph) -> None:
+    load(graph, SOURCE)
+    before = graph_state(graph)
+    without = [
+        replace(entity, texts={"en": entity.texts["en"]} if entity.texts.get("en") else {}) for entity in ENTITIES
+    ]
+    load(graph, WrittenSource(without, FACTS, RELATIONS, languages=("en",), fingerprint="again"))
+    assert len(askable_facts(graph.in_language("de"), ["P36"], TODAY)) == 2
+    assert graph.languages() == ["de", "en", "zh-Hans"]
+    named = [replace(ENTITIES[0], texts={**ENTITIES[0].texts, "de": names("Bundesrepublik")})]
+    load(graph, WrittenSource(named, languages=("en", "de"), fingerprint="other"))
+    assert graph_state(graph) != before
+    # With the option, names that the source lacks are removed; those of other languages stay.
+    bare = [replace(ENTITIES[0], texts={"en": names("Germany")})]
+    load(graph, WrittenSource(bare, languages=("en", "de"), fingerprint="bare"), remove_missing=True)
+    assert len(askable_facts(graph.in_language("de"), ["P36"], TODAY)) == 0
+    assert len(askable_facts(graph.in_language("zh-hans"), ["P36"], TODAY)) == 1

@@ -288,6 +288,24 @@ def test_filters(tmp_path: Path) -> None:
     assert len({source.fingerprint for source in chosen}) == 8
 
 
+def test_several_languages_give_names_in_each(tmp_path: Path) -> None:
+    source = opened(
+        tmp_path, dump(FRANCE, CAPITAL, PARIS), languages=("en", "mul", "de", "fr"), named=("en", "de", "fr")
+    )
+    france, paris = (record for record in records(source.entities()) if isinstance(record, Entity))
+    assert source.languages == ("en", "de", "fr")
+    # Where a language lacks a label, that of all languages counts.
+    assert france.texts == {
+        "en": {"label": "France", "aliases": ("French Republic", "FR"), "description": "country in Europe"},
+        "de": {"label": "Frankreich", "aliases": ("Französische Republik", "FR"), "description": "Staat in Europa"},
+        "fr": {"label": "France", "aliases": ("République", "FR"), "description": ""},
+    }
+    assert paris.texts == {"en": {"label": "Paris", "aliases": (), "description": ""}}
+    one = opened(tmp_path, dump(FRANCE), languages=("de", "mul"))
+    assert [record.texts for record in records(one.entities()) if isinstance(record, Entity)] == [{}]
+    assert one.languages == ("de",)
+
+
 def test_where_reads_the_items_with_a_statement(tmp_path: Path) -> None:
     whole = dump(FRANCE_WITH_LITERALS, CAPITAL, PARIS, {**FRANCE, "id": "Q1", "claims": []})
 

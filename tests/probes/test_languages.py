@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from scipy.special import logsumexp
 
+import kgprobe
+from kgprobe.base.errors import ArgumentError
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.labelling.table import LabelledFact, write_label_table
 from kgprobe.models.generating.generator import Answer, Request
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
@@ -183,3 +187,16 @@ def test_chinese_judgements_have_the_scores_of_plain_passes(loaded: Graph, tiny:
         for answer in evidence.answers
     ]
     assert evidence.fact.log_probabilities == pytest.approx(naive, abs=score_tolerance(tiny.model))
+
+
+def test_exports_of_labels_are_in_their_language_or_refused(loaded: Graph, tmp_path: Path) -> None:
+    ids = {"fact": "f1", "subject": "c1", "relation": "P36", "object": "t1"}
+    names = {"subject_name": "Schweiz", "relation_name": "Hauptstadt", "object_name": "Bern"}
+    numbers = {"known": 0.1, "known_low": 0.0, "known_high": 0.2}
+    classes = {"belief": "surely unknown", "slick": None, "profile": None, "answers": {"distractors": (0, 1)}}
+    row = LabelledFact(**ids, **names, basis="asked", **numbers, **classes)
+    config = {"model": "tiny", "ways": ["distractors"], "ask_in": "de"}
+    table = write_label_table(tmp_path / "labels", config, [row])
+    assert [fact.text for fact in kgprobe.unknown_facts(loaded, table)] == ["Hauptstadt von der Schweiz ist Bern."]
+    with pytest.raises(ArgumentError, match="`labels` are of names in de; training sets have English sentences"):
+        kgprobe.export_sft(loaded, table, tmp_path / "sft", teach=["surely unknown"])

@@ -1,7 +1,8 @@
 """Checks of templates: errors make them unusable, warnings mark sentences that may read badly.
 
 Errors are templates that a loader would reject (:mod:`.kinds`), doubled determiners, and past clozes in another tense.
-All other flaws are warnings: read the sentence and decide.
+All other flaws are warnings: read the sentence and decide. In other languages than English, only the form of templates
+and repetitions are checked.
 """
 
 import re
@@ -21,6 +22,7 @@ from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.graph.client import Graph
 from kgprobe.sources.lines import open_input
 from kgprobe.verbalize.articles import indefinite, takes_article
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 from kgprobe.verbalize.templates.examples import ExampleFact, examples_of, relations_of
 from kgprobe.verbalize.templates.file import read_relations
 from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SUBJECT, check_template
@@ -85,7 +87,7 @@ def check_graph(graph: Graph, ids: Sequence[str] = (), on_progress: OnProgress =
     relations = relations_of(graph, ids)
     flaws = []
     for done, relation in enumerate(relations, start=1):
-        flaws += check_relation(relation, examples_of(graph, relation.id, today()))
+        flaws += check_relation(relation, examples_of(graph, relation.id, today()), language_of(graph.language))
         on_progress(StepProgress("Checking", done, len(relations), "relations"))
     return _check_of(relations, flaws)
 
@@ -115,7 +117,9 @@ def _check_of(relations: Sequence[Relation], flaws: Sequence[Flaw]) -> CheckedTe
     return CheckedTemplates(len(relations), templates, flaws, without)
 
 
-def check_relation(relation: Relation, examples: Sequence[ExampleFact] = ()) -> list[Flaw]:
+def check_relation(
+    relation: Relation, examples: Sequence[ExampleFact] = (), language: Language = ENGLISH
+) -> list[Flaw]:
     """Return the flaws of a relation's templates; facts show whether determiners suit, and whether facts can end."""
     flaws = []
     for kind in _CHECKED:
@@ -123,12 +127,12 @@ def check_relation(relation: Relation, examples: Sequence[ExampleFact] = ()) -> 
         for template in templates:
             problems: list[tuple[Severity, str]] = [("error", problem) for problem in check_template(kind, template)]
             # Mined clozes need not read well.
-            if not problems and kind != "mined_cloze":
+            if not problems and kind != "mined_cloze" and language.is_english:
                 problems = check_reading(kind.removeprefix("reverse_"), template, examples)
             for severity, problem in problems:
                 flaws.append(Flaw(relation.id, kind, template, severity, problem))
         flaws += [Flaw(relation.id, kind, template, "warning", problem) for template, problem in _repeated(templates)]
-    return [*flaws, *_flaws_of_tense(relation, examples)]
+    return [*flaws, *(_flaws_of_tense(relation, examples) if language.is_english else ())]
 
 
 def _flaws_of_tense(relation: Relation, examples: Sequence[ExampleFact]) -> Iterator[Flaw]:

@@ -7,10 +7,11 @@ from operator import itemgetter
 import msgspec
 
 from kgprobe.base.dates import first_day
-from kgprobe.base.records import Relation
+from kgprobe.base.records import Relation, texts_of_properties
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_ids
 from kgprobe.graph.rows import rows_by
+from kgprobe.verbalize.language import ENGLISH, Language
 from kgprobe.verbalize.sentences import BLANK, Cloze, fill, wh_question
 from kgprobe.verbalize.templates.kinds import KINDS
 from kgprobe.verbalize.tense import has_ended, templates_of
@@ -42,6 +43,9 @@ def relations_of(graph: Graph, names: Sequence[str] = ()) -> list[Relation]:
     """Return the relations of the graph with their templates, by id; all, or those with some ids or names."""
     ids = relation_ids(graph, names)
     rows = rows_by("id", graph.read("sample/relations"))
+    for row in graph.read("sample/relation_texts"):
+        if row["id"] in rows:
+            rows[row["id"]]["texts"] = texts_of_properties(row["properties"])
     return [msgspec.convert(rows[identifier], Relation) for identifier in ids or rows]
 
 
@@ -73,7 +77,9 @@ class FilledTemplate:
     fact: str | None
 
 
-def filled_templates(relation: Relation, examples: Sequence[ExampleFact], as_of: int) -> list[FilledTemplate]:
+def filled_templates(
+    relation: Relation, examples: Sequence[ExampleFact], as_of: int, language: Language = ENGLISH
+) -> list[FilledTemplate]:
     """Return all templates of a relation, each filled with the first fact that suits it, or else another.
 
     Facts that ended before ``as_of`` (``yyyymmdd``) are put in the past.
@@ -83,22 +89,23 @@ def filled_templates(relation: Relation, examples: Sequence[ExampleFact], as_of:
     ended_first = sorted(begun, key=lambda example: not has_ended(example.end, as_of))
     clozes = {kind: getattr(relation, f"{kind}s") for kind in KINDS}
     if ended_first and has_ended(ended_first[0].end, as_of):
-        clozes["past_cloze"] = templates_of(relation.clozes, relation.past_clozes, ended=True)
+        clozes["past_cloze"] = templates_of(relation.clozes, relation.past_clozes, ended=True, language=language)
     filled = []
     for kind, templates in clozes.items():
         suitable = ended_first if kind == "past_cloze" else current_first
         for template in templates:
             if suitable:
-                filled.append(FilledTemplate(kind, template, _sentence(kind, template, suitable[0]), suitable[0].fact))
+                sentence = _sentence(kind, template, suitable[0], language)
+                filled.append(FilledTemplate(kind, template, sentence, suitable[0].fact))
             else:
                 filled.append(FilledTemplate(kind, template, None, None))
     return filled
 
 
-def _sentence(kind: str, template: str, example: ExampleFact) -> str:
+def _sentence(kind: str, template: str, example: ExampleFact, language: Language) -> str:
     if kind == "wh_question":
-        return wh_question(template, example.subject)
+        return wh_question(template, example.subject, language)
     if kind.endswith("cloze"):
-        cloze = Cloze(template, example.subject)
+        cloze = Cloze(template, example.subject, language=language)
         return f"{cloze.prompt} {BLANK} {cloze.continuations([example.object])[0]}"
-    return fill(template, example.subject, example.object)
+    return fill(template, example.subject, example.object, language)

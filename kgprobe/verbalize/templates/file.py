@@ -1,12 +1,13 @@
 """Reader and writer of files of relations with templates.
 
 ``kgprobe load table --relations``, the ``--templates`` of other loaders, and ``kgprobe.check_templates`` read them.
-Each line is a relation as a JSON object. Unknown keys, such as notes on the templates, are ignored. Files of
-WikiFactDiff are read, too.
+Each line is a relation as a JSON object. An object in it, ``"de": {…}``, has names and templates in a language. Other
+unknown keys, such as notes on the templates, are ignored. Files of WikiFactDiff are read, too.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,18 +19,16 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Placed, Rejected, Relation
 from kgprobe.sources.lines import InputFile, decoded_lines, open_input
 from kgprobe.sources.values import check_id, tidy, tidy_all
-from kgprobe.verbalize.templates.kinds import KINDS, REVERSE_KINDS, SENTENCE, check_template
+from kgprobe.verbalize.templates.kinds import FULL_STOPS, KINDS, REVERSE_KINDS, SENTENCE, check_template
 from kgprobe.verbalize.templates.wikifactdiff import is_wikifactdiff, read_wikifactdiff
 
 
-class RelationLine(Struct):
-    """A relation in a line of a file."""
+class RelationTexts(Struct):
+    """Names and templates of a relation, in a language."""
 
-    id: str
     label: str | None = None
     aliases: list[str] | None = None
     description: str | None = None
-    active: bool | None = None
     clozes: list[str] | None = None
     past_clozes: list[str] | None = None
     mined_clozes: list[str] | None = None
@@ -40,13 +39,24 @@ class RelationLine(Struct):
     reverse_clozes: list[str] | None = None
     reverse_past_clozes: list[str] | None = None
     reverse_wh_questions: list[str] | None = None
-    answers: list[str] | None = None
     # Declarative sentences of public collections.
     bear_templates: list[str] | None = None
     pararel_patterns: list[str] | None = None
 
 
+class RelationLine(RelationTexts, kw_only=True):
+    """A relation in a line of a file."""
+
+    id: str
+    active: bool | None = None
+    answers: list[str] | None = None
+
+
+# The key of an object with names and templates in a language.
+_LANGUAGE = re.compile("[a-z]{2,3}(-[A-Za-z0-9]+)*")
 _decode_relation = msgspec.json.Decoder(RelationLine).decode
+_decode_keys = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_texts = msgspec.json.Decoder(RelationTexts).decode
 
 
 def read_relations(file: InputFile) -> Iterator[Placed]:
@@ -57,7 +67,16 @@ def read_relations(file: InputFile) -> Iterator[Placed]:
     """
     if is_wikifactdiff(file):
         return _wikifactdiff_relations(file)
-    return decoded_lines(file, lambda line: checked_relation(_decode_relation(line)))
+    return decoded_lines(file, lambda line: checked_relation(_decode_relation(line), _texts_of(line)))
+
+
+def _texts_of(line: bytes) -> dict[str, RelationTexts]:
+    """Return the names and templates of a relation's line by language: its objects ``"de": {…}``."""
+    texts = {}
+    for key, value in _decode_keys(line).items():
+        if _LANGUAGE.fullmatch(key) and bytes(value).startswith(b"{"):
+            texts[key] = _decode_texts(value)
+    return texts
 
 
 def _wikifactdiff_relations(file: InputFile) -> Iterator[Placed]:
@@ -66,7 +85,10 @@ def _wikifactdiff_relations(file: InputFile) -> Iterator[Placed]:
             yield Placed(line, relation, file.name)
         else:
             written = RelationLine(
-                relation.id, relation.label, description=relation.description, pararel_patterns=relation.templates
+                id=relation.id,
+                label=relation.label,
+                description=relation.description,
+                pararel_patterns=relation.templates,
             )
             for record in checked_relation(written):
                 yield Placed(line, record, file.name)
@@ -109,42 +131,59 @@ def open_for_relations(path: Path, *, overwrite: bool) -> TextIO:
 def relation_line(relation: Relation, notes: Mapping[str, Any] | None = None) -> str:
     """Return a relation, with notes by key, as a JSON line without empty fields."""
     fields = {name: value for name, value in asdict(relation).items() if value not in ("", ())}
-    return json.dumps({**fields, **(notes or {})}, ensure_ascii=False) + "\n"
+    texts = fields.pop("texts")
+    return json.dumps({**fields, **texts, **(notes or {})}, ensure_ascii=False) + "\n"
 
 
-def checked_relation(line: RelationLine) -> Iterator[Relation | Rejected]:
-    """Yield the rejected templates of a relation, then the relation with the others; ValueError for an invalid id."""
-    identifier, label = check_id(line.id), tidy(line.label or "")
-    usable: dict[str, Any] = {}
-    for kind, templates in _templates_by_kind(line).items():
-        usable[f"{kind}s"] = ()
-        for template in tidy_all(map(_single_spaced, templates)):
-            if problems := check_template(kind, template):
-                place = f"{identifier}: {template[:80]!r} of its {kind}s"
-                yield Rejected(f"{place} {', '.join(problems)}; the relation goes without it")
-            else:
-                usable[f"{kind}s"] += (template,)
+def checked_relation(
+    line: RelationLine, languages: Mapping[str, RelationTexts] | None = None
+) -> Iterator[Relation | Rejected]:
+    """Yield the rejected templates of a relation, then the relation with the others; ValueError for an invalid id.
+
+    Args:
+        languages: its names and templates by language.
+    """
+    identifier = check_id(line.id)
+    own = yield from _usable(line, f"{identifier}: ")
+    texts = {}
+    for language, written in (languages or {}).items():
+        usable = yield from _usable(written, f"{identifier}, {language}: ")
+        texts[language] = {name: text for name, text in usable.items() if text}
     yield Relation(
         id=identifier,
-        label=label,
-        aliases=tidy_all(line.aliases or (), without=label),
-        description=tidy(line.description or ""),
         active=line.active,
         answers=tuple(dict.fromkeys(check_id(answer, "id of an answer") for answer in line.answers or ())),
-        **usable,
+        texts={language: text for language, text in texts.items() if text},
+        **own,
     )
 
 
-def _templates_by_kind(line: RelationLine) -> dict[str, list[str]]:
+def _usable(written: RelationTexts, place: str) -> Generator[Rejected, None, dict[str, Any]]:
+    """Yield the rejected templates; return the names and the other templates, by the attribute's name."""
+    label = tidy(written.label or "")
+    aliases, description = tidy_all(written.aliases or (), without=label), tidy(written.description or "")
+    usable: dict[str, Any] = {"label": label, "aliases": aliases, "description": description}
+    for kind, templates in _templates_by_kind(written).items():
+        usable[f"{kind}s"] = ()
+        for template in tidy_all(map(_single_spaced, templates)):
+            if problems := check_template(kind, template):
+                where = f"{place}{template[:80]!r} of its {kind}s"
+                yield Rejected(f"{where} {', '.join(problems)}; the relation goes without it")
+            else:
+                usable[f"{kind}s"] += (template,)
+    return usable
+
+
+def _templates_by_kind(line: RelationTexts) -> dict[str, list[str]]:
     """Return the templates of a line; declarative sentences become statements and, if the object is last, clozes."""
     templates = {kind: list(getattr(line, f"{kind}s") or ()) for kind in (*KINDS, SENTENCE, *REVERSE_KINDS)}
     for kind in templates:
         if kind.endswith("cloze"):
             templates[kind] = list(map(_without_stop, templates[kind]))
-    declarative = list(map(_without_stop, (*(line.bear_templates or ()), *(line.pararel_patterns or ()))))
-    bare = [*map(_without_stop, templates["statement"]), *declarative]
-    templates["statement"] = [f"{sentence}." for sentence in bare]
-    templates["cloze"] += [sentence for sentence in declarative if not check_template("cloze", sentence)]
+    declarative = (*(line.bear_templates or ()), *(line.pararel_patterns or ()))
+    templates["statement"] = list(map(_with_stop, (*templates["statement"], *declarative)))
+    bare = map(_without_stop, declarative)
+    templates["cloze"] += [sentence for sentence in bare if not check_template("cloze", sentence)]
     return templates
 
 
@@ -154,4 +193,9 @@ def _single_spaced(text: str) -> str:
 
 def _without_stop(sentence: str) -> str:
     bare = _single_spaced(sentence)
-    return bare[:-1].rstrip(" ") if bare.endswith(".") else bare
+    return bare[:-1].rstrip(" ") if bare.endswith(FULL_STOPS) else bare
+
+
+def _with_stop(sentence: str) -> str:
+    last = _single_spaced(sentence)[-1:]
+    return f"{_without_stop(sentence)}{last if last in FULL_STOPS else '.'}"

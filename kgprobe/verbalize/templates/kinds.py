@@ -1,6 +1,7 @@
 """Kinds of templates: sentences or questions with ``[X]`` for the subject and ``[Y]`` for the object."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kgprobe.base.errors import UnknownNameError, expected_one_of
 from kgprobe.base.records import Relation
@@ -61,25 +62,41 @@ def backwards(relation: Relation) -> Relation:
     Its clozes are the ``reverse_clozes`` of the relation, and the statements and sentences that end in the subject.
     Forward templates become its reverse templates. A closed list of answers contains objects, and is dropped.
     """
-    declarative = (*relation.statements, *relation.sentences)
-    bare = (sentence.removesuffix(".").removesuffix("。").rstrip() for sentence in declarative)
-    clozes = [*relation.reverse_clozes, *(text for text in bare if not check_template("reverse_cloze", text))]
+    texts = {}
+    for language, own in relation.texts.items():
+        names = {name: own[name] for name in ("label", "aliases", "description") if name in own}
+        texts[language] = {**names, **_backwards(own)}
     return Relation(
         id=relation.id,
         label=relation.label,
         aliases=relation.aliases,
         description=relation.description,
         active=relation.active,
-        clozes=_exchanged(dict.fromkeys(clozes)),
-        past_clozes=_exchanged(relation.reverse_past_clozes),
-        statements=_exchanged(relation.statements),
-        yes_no_questions=_exchanged(relation.yes_no_questions),
-        wh_questions=_exchanged(relation.reverse_wh_questions),
-        sentences=_exchanged(relation.sentences),
-        reverse_clozes=_exchanged(relation.clozes),
-        reverse_past_clozes=_exchanged(relation.past_clozes),
-        reverse_wh_questions=_exchanged(relation.wh_questions),
+        texts=texts,
+        **_backwards({f"{kind}s": getattr(relation, f"{kind}s") for kind in (*KINDS, SENTENCE, *REVERSE_KINDS)}),
     )
+
+
+def _backwards(templates: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
+    """Return the reversed templates of a relation, by property."""
+
+    def of(name: str) -> Iterable[str]:
+        return templates.get(name, ())
+
+    bare = (sentence.rstrip("".join(FULL_STOPS)).rstrip() for sentence in (*of("statements"), *of("sentences")))
+    clozes = [*of("reverse_clozes"), *(text for text in bare if not check_template("reverse_cloze", text))]
+    names = {
+        "past_clozes": "reverse_past_clozes",
+        "statements": "statements",
+        "yes_no_questions": "yes_no_questions",
+        "wh_questions": "reverse_wh_questions",
+        "sentences": "sentences",
+        "reverse_clozes": "clozes",
+        "reverse_past_clozes": "past_clozes",
+        "reverse_wh_questions": "wh_questions",
+    }
+    reversed_ = {name: _exchanged(of(other)) for name, other in names.items()}
+    return {"clozes": _exchanged(dict.fromkeys(clozes)), **reversed_}
 
 
 def exchanged(template: str) -> str:
