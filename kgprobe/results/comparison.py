@@ -153,7 +153,7 @@ _PAIRS = (
 _CONFIDENCES = (
     "Answers with a confidence, to facts that all share. Brier: mean squared difference of confidence from 1 (right) or"
     " 0 (wrong). Second - first: mean difference of the Brier scores over the facts with a confidence in both, with a"
-    " paired bootstrap interval; each fact counts once."
+    " paired bootstrap interval; each fact counts once. Fewer than 20 answers have no figures."
 )
 _SUBSUMPTION = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
 _CORRELATION = "Pearson correlation of accuracies over relations ({relation_count})"
