@@ -110,7 +110,7 @@ def error_interval(answers: ByConfidence, right: Bools, facts: Integers, *, seed
     error = float(np.abs(differences).sum() / total)
     numbers = answers.count.astype(np.int64)
     # One at a time, so that a million confidences fit into memory.
-    drawn = (generator.binomial(numbers, answers.confidence) for _ in range(_CALIBRATED))
+    drawn = (generator.binomial(numbers, answers.confidence).astype(np.float64) for _ in range(_CALIBRATED))
     calibrated = [error_of(answers.confidence, answers.count, each, places) for each in drawn]
 
     def share_below(multiple: float) -> float:
