@@ -255,7 +255,7 @@ class Graph:
         graph._whole = self
         graph.language, graph.is_plain = ask_in, True
         if ask_in is not None:
-            loads = [row["languages"] for row in self.read("load/loads")]
+            loads = [row["languages"] for row in self.read("load/loads") if row["languages"]]
             codes = {property_in("", code): code for code in chain.from_iterable(loads)}
             if property_in("", ask_in) not in codes:
                 has = f"names in {', '.join(sorted(codes.values()))}" if codes else "no loads with a language"
@@ -263,7 +263,15 @@ class Graph:
                     "ask_in", f"is {ask_in!r}; this graph has {has}. `kgprobe load` with --language {ask_in} adds it."
                 )
             graph.language = codes[property_in("", ask_in)]
-            graph.is_plain = all(codes == [graph.language] for codes in loads if graph.language in codes)
+            alone = [graph.language]
+            graph.is_plain = all(languages == alone for languages in loads)
+            if not graph.is_plain and all(languages == alone for languages in loads if graph.language in languages):
+                raise ArgumentError(
+                    "ask_in",
+                    f"is {ask_in!r}; this graph has data in other languages, and data in {ask_in} that was loaded in it"
+                    " alone, so that its names are not told apart. Load that data again with --language for all of"
+                    f" these: {', '.join(sorted(codes.values()))}.",
+                )
         return graph
 
     def _text(self, query: str) -> str:
