@@ -221,7 +221,7 @@ def read_declined(folder: Path) -> dict[str, list[str]]:
 def note_of_dates(results: Iterable[Mapping[str, Any]]) -> str:
     """Return a note on settings that differ in the date alone, while the same facts are current; else an empty text."""
     settings = list(results)
-    days = sorted({one[AS_OF] for one in settings if AS_OF in one})
+    days = sorted({each[AS_OF] for each in settings if AS_OF in each})
     changes = [one.get(LAST_CHANGES) for one in settings]
     if len(days) < 2 or not changes[0] or any(other != changes[0] for other in changes):
         return ""

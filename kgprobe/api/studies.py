@@ -370,7 +370,7 @@ def study_templates(
         "distractors": (SENTENCES, {"distractors": chosen.distractors}, "templates"),
         "questions": (QUESTIONS, {}, "wording"),
     }
-    measurements, asked = {}, {}
+    measurements, by_kind = {}, {}
     for probe in probes:
         kind, given, origin_option = settings[probe]
         for origin in ("hand", "generic"):
@@ -378,9 +378,9 @@ def study_templates(
             measurement = measure_to_the_end(
                 graph, probed, probe, callbacks, title, **common, **given, **{origin_option: origin}
             )
-            measurements[title] = asked[kind, origin] = measurement
+            measurements[title] = by_kind[kind, origin] = measurement
     config = folders_of(measurements, common["seed"]) | asdict(chosen)
-    return templates_study(asked, chosen.distractors, measurement.model, config).save(missing)
+    return templates_study(by_kind, chosen.distractors, measurement.model, config).save(missing)
 
 
 @documented(NoisyExamplesOptions, parameters=[Draw, Asking])

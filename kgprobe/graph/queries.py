@@ -83,15 +83,15 @@ class Query:
         name: ``group/name``.
         text: content of the file, as it is sent to the engine.
         about: header, without the slashes.
-        named: variables whose names and templates are in the language asked; ``?`` marks those for which a name as
-            loaded replaces a missing one. Declared by the last line of the header, ``// Language: subject, type?``,
+        in_language: variables whose names and templates are in the language asked; ``?`` marks those for which a name
+            as loaded replaces a missing one. Declared by the last line of the header, ``// Language: subject, type?``,
             which the text leaves out.
     """
 
     name: str
     text: str
     about: str
-    named: tuple[str, ...] = ()
+    in_language: tuple[str, ...] = ()
 
     @property
     def question(self) -> str:
@@ -107,7 +107,7 @@ _TEXT = re.compile(rf"\b(\w+)\.{TEXT_NAMES}\b")
 
 @cache
 def text_in(name: str, language: str, *, plain: bool = False) -> str:
-    """Return the text of a query with the names and templates of a language, where :attr:`Query.named` has them.
+    """Return the text of a query with the names and templates of a language, where :attr:`Query.in_language` has them.
 
     An entity without a name in the language has an empty one. Templates are those of the language alone, for English
     also those as loaded.
@@ -119,9 +119,9 @@ def text_in(name: str, language: str, *, plain: bool = False) -> str:
 
     def exchanged(match: "re.Match[str]") -> str:
         owner, text = match.groups()
-        if f"{owner}?" in query.named:
+        if f"{owner}?" in query.in_language:
             missing = match[0] if text in _NAMES or is_english(language) else "[]"
-        elif owner in query.named and not plain:
+        elif owner in query.in_language and not plain:
             missing = "''" if text in ("label", "description") else "[]"
         else:
             return match[0]
@@ -163,9 +163,9 @@ def get_query(name: str) -> Query:
         raise UnknownNameError(f"Unknown query {name!r}{suggestion(name)}")
     text = files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
     declared = _LANGUAGE.search(text)
-    named = declared[1].split(", ") if declared else ()
+    variables = declared[1].split(", ") if declared else ()
     text = _LANGUAGE.sub("", text)
-    return Query(name=name, text=text, about=about_of(text), named=tuple(named))
+    return Query(name=name, text=text, about=about_of(text), in_language=tuple(variables))
 
 
 def suggestion(name: str) -> str:

@@ -294,8 +294,8 @@ class JudgingPlan:
         """Return the judge of the graph; load the model, unless a scorer is given."""
         if scorer is None:
             scorer = Models().open(self.model, self.local).local_scorer()
-        columns, said = columns_of(self.columns), said_of(self.said)
-        return GraphJudge(self.judge, scorer, columns, said, self.words, self.settings)
+        columns, known = columns_of(self.columns), said_of(self.said)
+        return GraphJudge(self.judge, scorer, columns, known, self.words, self.settings)
 
 
 @dataclass(frozen=True, slots=True)

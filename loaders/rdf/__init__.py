@@ -125,7 +125,7 @@ def open_rdf(options: RdfOptions) -> "RdfFiles":
 
 def missing_packages(error: ImportError) -> KgprobeError:
     """Return the message that names the extra."""
-    return KgprobeError(f"RDF is read by the packages pyoxigraph and duckdb ({error}): {how_to_install('rdf')}.")
+    return KgprobeError(f"RDF is read by the package pyoxigraph ({error}): {how_to_install('rdf')}.")
 
 
 loader = Loader(

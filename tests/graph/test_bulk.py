@@ -1,14 +1,15 @@
 """Import files: they say what a load makes, record by record, and Neo4j's import makes it of them."""
 
-import itertools
 import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,19 +18,20 @@ import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph import ingest, record_batches
-from kgprobe.graph.bulk.bulk_files import columns_of, optional
+from kgprobe.graph.bulk import converting, reading, staging
 from kgprobe.graph.bulk.converting import convert
-from kgprobe.graph.bulk.entity_files import IdTable
-from kgprobe.graph.bulk.fact_files import SortedRuns
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import Endpoint
 from kgprobe.graph.loading import load_source
+from kgprobe.graph.record_batches import EntityRows, entity_rows
 from kgprobe.graph.servers.bulk_loading import load_bulk_source, write_bulk_source
 from kgprobe.graph.servers.folder import Folder, Import
 from kgprobe.graph.servers.processes import key_of
 from kgprobe.graph.state import digest_of, stored_nodes
+from kgprobe.loaders.table import TableSource
+from kgprobe.sources.contract import open_source
 from tests.conftest import require_engine
-from tests.graph.imported_files import graph_of
+from tests.graph.imported_files import graph_of, rows_of
 from tests.graph.servers.shared import wipe
 from tests.written_source import WrittenSource
 
@@ -137,6 +139,9 @@ def test_files_say_what_a_load_makes(
     size: int, partial: bool, neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", size)
+    if size == 2:
+        # The ends of each batch are looked up alone.
+        monkeypatch.setattr(converting, "_BYTES_AT_ONCE", 1)
     loaded, converted = both(neo4j, hostile(partial=partial), tmp_path / "files")
     assert loaded[:3] == converted[:3]
     assert told(*graph_of(tmp_path / "files")) == made_by_load(neo4j)
@@ -306,29 +311,99 @@ def test_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_runs_are_merged_in_order_whatever_stands_in_them(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    runs = SortedRuns(tmp_path, "runs", at_once=100)
-    added = []
-    for number in range(50):
-        keys = generator.integers(40 if number % 2 else 2**63, size=37).astype(np.uint64)
-        values = generator.integers(1000, size=37)
-        runs.add(keys, values)
-        added += list(zip(keys.tolist(), values.tolist(), strict=True))
-    parts = [list(zip(keys.tolist(), values.tolist(), strict=True)) for keys, values in runs.merged()]
-    assert len(parts) > 5
-    assert [pair for part in parts for pair in part] == sorted(added)
-    for before, after in itertools.pairwise(part for part in parts if part):
-        assert before[-1][0] < after[0][0]
+@given(st.lists(st.tuples(st.text() | st.none(), st.integers(0, 9) | st.none()), max_size=5))
+def test_row_files_any_text_is_read_back(rows: list[tuple[str | None, int | None]]) -> None:
+    with TemporaryDirectory() as folder:
+        files = staging.RowFiles(Path(folder), "rows", "text,number:long")
+        texts, numbers = zip(*rows, strict=True) if rows else ((), ())
+        files.add({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int64())})
+        written = {name: list(rows_of(Path(folder) / name)) for name in files.close()}
+    # A line with empty columns alone would be a blank line in a file of one column.
+    expected = [[text, None if number is None else str(number)] for text, number in rows]
+    with_breaks = [row for row in expected if row[0] is not None and ("\n" in row[0] or "\r" in row[0])]
+    assert written.pop("rows.csv")[1:] == [row for row in expected if row not in with_breaks]
+    assert [row for rows in written.values() for row in rows[1:]] == with_breaks
 
 
-def test_ids_whose_hashes_begin_alike_are_told_apart() -> None:
-    hashes = np.array([[7, 1], [7, 2], [5, 9], [7, 3]], np.uint64)
-    table = IdTable(hashes, np.array([10, 11, 12, 13]))
-    asked = np.array([[7, 3], [7, 1], [7, 4], [5, 9], [9, 9], [7, 2], [0, 0]], np.uint64)
-    assert table.numbers_of(asked).tolist() == [13, 10, -1, 12, -1, 11, -1]
+def test_further_properties_of_entities_become_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    further = {
+        "a": {"label_de": 'ein "Name"\n', "aliases_de": ["x", "y"]},
+        "b": {"aliases_de": ["d\x1fe"]},
+        "d": {"label_de": ""},
+    }
+
+    def with_further(*given: Any) -> EntityRows:
+        batch = entity_rows(*given)
+        for row in batch.rows:
+            row["properties"] |= further.get(row["id"], {})
+        return batch
+
+    monkeypatch.setattr(converting, "entity_rows", with_further)
+    monkeypatch.setattr(record_batches, "BATCH_RECORDS", 2)
+    convert(WrittenSource([Entity("c"), *map(Entity, "abd")]), tmp_path / "files")
+    nodes, _ = graph_of(tmp_path / "files")
+    found = {}
+    for labels, properties in nodes:
+        if labels == ["Entity"]:
+            found[properties["id"]] = {name: properties[name] for name in properties if name.endswith("_de")}
+    assert found == {"c": {}, **further}
 
 
-@given(st.lists(st.text() | st.none(), min_size=1))
-def test_row_is_read_as_it_was_written(texts: list[str | None]) -> None:
-    assert columns_of(",".join(map(optional, texts))) == [text or "" for text in texts]
+FACT_LINES = ["subject\trelation\tobject\tstart", *(f"e{n % 7}\tR{n % 3}\te{n % 11}\t{2000 + n}" for n in range(40))]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[[], Any]:
+    """Open a table of eight entities and of facts, some of which have other ends or are unreadable."""
+    entities, facts = tmp_path / "entities.jsonl", tmp_path / "facts.tsv"
+    entities.write_text("".join(f'{{"id": "e{n}", "label": "entity {n}"}}\n' for n in range(8)))
+    facts.write_text("\n".join([*FACT_LINES, "e1\tR1", FACT_LINES[-1], FACT_LINES[-2]]))
+    return partial(open_source, "table", entities=entities, facts=facts)
+
+
+def test_facts_read_in_another_process_are_the_same(
+    table: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    for name, least in (("here", 10**9), ("apart", 0)):
+        monkeypatch.setattr(reading, "APART_BYTES", least)
+        monkeypatch.setattr(reading.os, "cpu_count", lambda: 2)
+        heard: list[str] = []
+        source = table()
+        counts = convert(source, tmp_path / name, report_problem=heard.append).records
+        assert source.done == source.total
+        made.append((told(*graph_of(tmp_path / name)), heard, counts.written, counts.problems))
+        with pytest.raises(KgprobeError, match=r"facts.tsv, line 42: 2 columns where 4 are expected"):
+            convert(table(), tmp_path / "strict", strict=True)
+    assert made[0] == made[1]
+    assert len(made[0][1]) > 10
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["apart", "entities.jsonl", "facts.tsv", "here"]
+
+
+class DyingTable(TableSource):
+    """A source that ends the process which unpickles it."""
+
+    def __reduce__(self) -> Any:
+        return os._exit, (3,)
+
+
+def test_reading_process_that_ends_is_reported(
+    table: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "APART_BYTES", 0)
+    monkeypatch.setattr(reading.os, "cpu_count", lambda: 2)
+    whole = table()
+    dying = DyingTable(name="t", fingerprint="t", readings=whole.readings, header=whole.header)
+    with pytest.raises(KgprobeError, match=r"The process that read the facts of t ended with code 3"):
+        convert(dying, tmp_path / "files")
+    (tmp_path / "facts.tsv").unlink()
+    with pytest.raises(KgprobeError, match=r"facts.tsv does not exist"):
+        convert(whole, tmp_path / "files")
+    assert [path.name for path in tmp_path.iterdir()] == ["entities.jsonl"]
+
+
+def test_conversion_without_space_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "_MEMORY", "1MB")
+    with pytest.raises(KgprobeError, match=r"files.*cannot be written"):
+        convert(hostile(), tmp_path / "files")
+    assert list(tmp_path.iterdir()) == []

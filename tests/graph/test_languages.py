@@ -124,15 +124,15 @@ def test_closed_graph_in_language_gives_back_the_connection(named: Graph) -> Non
         german.read("load/loads")
 
 
-@pytest.mark.parametrize("name", [name for name in query_names() if get_query(name).named])
+@pytest.mark.parametrize("name", [name for name in query_names() if get_query(name).in_language])
 def test_query_without_language_is_its_file(name: str) -> None:
     query, file = get_query(name), files("kgprobe.cypher").joinpath(f"{name}.cypher").read_text(encoding="utf-8")
-    declaration = f"// Language: {', '.join(query.named)}\n"
+    declaration = f"// Language: {', '.join(query.in_language)}\n"
     assert query.text == file.replace(declaration, "") != file
     # Only the declared names differ: without the languages, the text is that of the file.
     german = text_in(name, "de")
     assert re.sub(r"coalesce\((\w+\.\w+)_de, (?:\1|''|\[\])\)", r"\1", german) == query.text != german
-    for variable in query.named:
+    for variable in query.in_language:
         assert f"coalesce({variable.rstrip('?')}." in german, "the header names a variable that the query lacks"
 
 

@@ -29,7 +29,7 @@ MODEL: Any = SimpleNamespace(name="model", local=None, refresh=lambda: None)
 MODELS: Any = SimpleNamespace(
     open_asked=lambda model: model, open=lambda model: model, check_batch_api=lambda model: None
 )
-GRAPH: Any = object()
+GRAPH: Any = SimpleNamespace(language=None)
 
 
 class MadeError(Exception):

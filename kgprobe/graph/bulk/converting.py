@@ -1,30 +1,26 @@
 """Convert a source to files for ``neo4j-admin database import``; the imported graph equals a loaded one."""
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing
-from kgprobe.graph.bulk.bulk_files import (
-    EXTRA_ENTITIES,
-    EXTRA_RELATIONS,
-    BulkCounts,
-    BulkFiles,
-    RowFiles,
-    array,
-    quoted,
-)
-from kgprobe.graph.bulk.entity_files import EntityFiles, NodeTable
-from kgprobe.graph.bulk.fact_files import FactFiles
+from kgprobe.graph.bulk.bulk_files import ARRAY_DELIMITER, EXTRA_RELATIONS, BulkCounts, BulkFiles
+from kgprobe.graph.bulk.reading import FactBatch, reading_facts, source_batches
+from kgprobe.graph.bulk.staging import EntityTable, FactTable, RowFiles, staging_database
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
-from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, read_batches, relation_rows
-from kgprobe.sources.contract import Source, folded_by, languages_of, not_loaded_of
+from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, relation_rows
+from kgprobe.sources.contract import Source, folded_by, languages_of
+
+# Bytes of facts whose ends are looked up together: about half a million.
+_BYTES_AT_ONCE = 64 * 2**20
 
 
 @dataclass(slots=True)
@@ -38,25 +34,39 @@ class _Conversion:
     counts: LoadCounts
     batches: int = 0
     position: int = 0
+    not_loaded: Mapping[str, int] = field(default_factory=dict)
 
     def read(self, stage: str) -> Iterable[RecordBatch]:
         """Yield the batches of a stage, and report their problems."""
-        # Not in a thread: the conversion never waits, so that reading ahead would only slow it down.
-        for batch in self._read(stage):
+        for batch in source_batches(self.source, stage):
             self.reject(batch.problems)
             yield batch
-            self.batches += 1
-            self.position = batch.position
-            self.counts.records[stage] += batch.records
-            self.counts.folded += batch.folded
-            self.report_progress(stage, batch.records)
+            self._count(stage, batch)
 
-    def _read(self, stage: str) -> Iterator[RecordBatch]:
-        try:
-            yield from read_batches(self.source, stage)
-        except OSError as error:
-            # Not to be confused with an error of the written folder.
-            raise KgprobeError(f"{self.source.name} cannot be read: {error.strerror or error}.") from error
+    def _count(self, stage: str, batch: RecordBatch) -> None:
+        self.batches += 1
+        self.position = batch.position
+        self.counts.records[stage] += batch.records
+        self.counts.folded += batch.folded
+        self.report_progress(stage, batch.records)
+
+    def add_facts(self, facts: FactTable, batches: Iterable[FactBatch]) -> None:
+        """Add the facts in parts of many batches, and report their problems batch by batch."""
+        waiting: list[FactBatch] = []
+        for batch in batches:
+            waiting.append(batch)
+            self.not_loaded = batch.not_loaded
+            self._count("facts", batch.counts)
+            if batch.counts.last or sum(each.rows.nbytes for each in waiting) > _BYTES_AT_ONCE:
+                missing, outside = facts.add(pa.concat_tables([each.rows for each in waiting]))
+                self.counts.outside += outside
+                begin = 0
+                for each in waiting:
+                    end = begin + len(each.rows)
+                    self.reject(each.problems)
+                    self.reject([problem for row, problem in missing if begin <= row < end])
+                    begin = end
+                waiting.clear()
 
     def reject(self, problems: list[Problem]) -> None:
         """Count and report rejected records; raise at the first if ``strict``."""
@@ -80,8 +90,9 @@ def convert(
     one in all properties: the batches are the same, and the same records are rejected for the same reasons. Duplicates
     of an earlier batch are reported after the other problems.
 
-    Cost: one reading of each stream. Temporary disk space: twice the entities, and 40 bytes per fact. Memory: about 35
-    bytes per entity, 70 during sorting, plus some 500 MB.
+    Cost: one reading of each stream; the facts of files of some megabytes are read in a second process meanwhile.
+    Temporary disk space: 150 bytes per fact, twice the entities. Memory: 1 GB, 16 bytes per entity, 300 MB for each
+    process.
 
     Args:
         strict: raise at the first rejected record, without a folder.
@@ -90,7 +101,11 @@ def convert(
     """
     conversion = _Conversion(source, strict, report_problem, report_progress, LoadCounts())
     counts = conversion.counts
-    with appearing(folder) as unfinished:
+    with (
+        appearing(folder) as unfinished,
+        staging_database(unfinished) as database,
+        reading_facts(source, unfinished) as fact_batches,
+    ):
         properties: dict[str, dict[str, Any]] = {}
         for batch in conversion.read("relations"):
             rows = relation_rows(batch.places, source.name)
@@ -100,20 +115,16 @@ def convert(
                 properties[row["id"]] = unless_given | properties.get(row["id"], {}) | row["properties"]
             counts.written["relations"] += len(rows)
 
-        languages = languages_of(source)
-        entities = EntityFiles(unfinished, source.name, source.fingerprint, languages)
+        entities = EntityTable(database, source)
         for batch in conversion.read("entities"):
-            entities.add(entity_rows(batch.places, source.name, source.fingerprint, languages))
-        nodes, problems = entities.resolve()
+            entities.add(entity_rows(batch.places, source.name, source.fingerprint, languages_of(source)))
+        problems = entities.resolve()
         conversion.reject(problems)
-        counts.written["entities"] = nodes.written
+        counts.written["entities"] = entities.read - len(problems)
 
-        facts = FactFiles(unfinished, source, nodes, {id_: values["label"] for id_, values in properties.items()})
-        for batch in conversion.read("facts"):
-            problems, outside = facts.add(batch.places)
-            conversion.reject(problems)
-            counts.outside += outside
-        problems, outside = facts.remove_duplicates()
+        facts = FactTable(database, source, entities, {id_: values["label"] for id_, values in properties.items()})
+        conversion.add_facts(facts, fact_batches())
+        problems, outside = facts.resolve()
         conversion.reject(problems)
         if source.partial:
             counts.outside -= outside
@@ -121,22 +132,16 @@ def convert(
             counts.problems["missing"] -= outside
         counts.written["facts"] = facts.written
 
-        # Files that depend on the whole source.
-        objects, objects_count = facts.write_objects()
-        instances, instances_count = entities.write_links(nodes)
-        entities.write_extra(nodes, unfinished / EXTRA_ENTITIES)
         with (unfinished / EXTRA_RELATIONS).open("wb") as file:
             for id_, values in properties.items():
                 file.write(msgspec.json.encode({"id": id_, "properties": values}) + b"\n")
-        out = RowFiles(unfinished, "relations", ":ID(Relation),id,size:long,active:boolean,:LABEL")
-        lines = []
-        for id_, number in facts.relations.numbers.items():
-            if facts.relations.facts[number]:
-                lines.append(f"{number},{quoted(id_)},{facts.relations.sizes[number]},true,Relation".encode())
-        out.add(lines)
-        relations, relations_count = out.close(), len(lines)
-        node_files = [*entities.write(nodes), *relations, *_write_state(conversion, unfinished, nodes)]
-        relationship_files = {"FACT": facts.close(), "INSTANCE_OF": instances, "OBJECT_OF": objects}
+        fact_files, facts_count = facts.write(unfinished)
+        (relations, relations_count), (objects, objects_count) = facts.write_relations(unfinished)
+        instances, instances_count = entities.write_instances(unfinished)
+        entity_files, entities_count = entities.write(unfinished)
+        state = _write_state(conversion, unfinished, entities.next_number)
+        node_files = [*entity_files, *relations, *state]
+        relationship_files = {"FACT": fact_files, "INSTANCE_OF": instances, "OBJECT_OF": objects}
         names = [*node_files, *chain.from_iterable(relationship_files.values())]
         files = BulkFiles(
             source=source.name,
@@ -144,11 +149,11 @@ def convert(
             node_files=node_files,
             relationship_files=relationship_files,
             line_files=[name for name in names if name.endswith("-lines.csv")],
-            next_number=nodes.next_number or 0,
+            next_number=entities.next_number or 0,
             counts={
-                "Entity": nodes.count,
+                "Entity": entities_count,
                 "Relation": relations_count,
-                "FACT": facts.written_rows,
+                "FACT": facts_count,
                 "INSTANCE_OF": instances_count,
                 "OBJECT_OF": objects_count,
             },
@@ -157,7 +162,7 @@ def convert(
                 dict(counts.problems),
                 counts.broken,
                 counts.outside,
-                not_loaded_of(source),
+                conversion.not_loaded,
                 counts.folded + folded_by(source),
             ),
         )
@@ -165,18 +170,30 @@ def convert(
     return files
 
 
-def _write_state(conversion: _Conversion, folder: Path, nodes: NodeTable) -> list[str]:
+def _write_state(conversion: _Conversion, folder: Path, next_number: int | None) -> list[str]:
     """Write the unfinished load and the counter of entities."""
-    source = conversion.source
-    loads = RowFiles(
-        folder, "loads", ":ID(Load),id,source,stage,position:long,finished:boolean,languages:string[],:LABEL"
-    )
-    load = f"0,{quoted(source.fingerprint)},{quoted(source.name)},{IMPORTED},{conversion.position},false"
-    load += f",{array(languages_of(source))},KgprobeLoad"
-    loads.add([load.encode()])
-    counters = RowFiles(folder, "counters", ":ID(Counter),id,uid,next:long,batches:long,placed:boolean,:LABEL")
-    next_number = "" if nodes.next_number is None else nodes.next_number
-    counters.add(
-        [f'0,entities,"{secrets.token_hex(8)}",{next_number},{conversion.batches},true,KgprobeCounter'.encode()]
-    )
-    return [*loads.close(), *counters.close()]
+    source, names = conversion.source, []
+    load = {
+        ":ID(Load)": 0,
+        "id": source.fingerprint,
+        "source": source.name,
+        "stage": IMPORTED,
+        "position:long": conversion.position,
+        "finished:boolean": False,
+        "languages:string[]": ARRAY_DELIMITER.join(languages_of(source)) or None,
+        ":LABEL": "KgprobeLoad",
+    }
+    counter = {
+        ":ID(Counter)": 0,
+        "id": "entities",
+        "uid": secrets.token_hex(8),
+        "next:long": next_number,
+        "batches:long": conversion.batches,
+        "placed:boolean": True,
+        ":LABEL": "KgprobeCounter",
+    }
+    for name, values in (("loads", load), ("counters", counter)):
+        out = RowFiles(folder, name, ",".join(values))
+        out.add({column: [value] for column, value in values.items()})
+        names += out.close()
+    return names

@@ -13,7 +13,6 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import disk_is_full
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.bulk.bulk_files import BulkFiles, finish, read_bulk_files
-from kgprobe.graph.bulk.converting import convert
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.graph.loading import LoadReport, OnProblem, keeping, measuring, report_of
@@ -242,6 +241,9 @@ def _convert(
 ) -> BulkFiles:
     if place.exists():
         raise ArgumentError("bulk_files", f"is {place}, which exists; name a new folder.")
+    # Imported here because DuckDB is slow to import.
+    from kgprobe.graph.bulk.converting import convert
+
     return convert(
         source,
         place,

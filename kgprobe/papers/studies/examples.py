@@ -336,13 +336,13 @@ def prompting_study(
     if not common:
         counts = "; ".join(f"{way}: {len(of_way):,}" for way, of_way in facts.items())
         raise KgprobeError(f"No fact could be asked in all ways: {counts}")
-    asked = {way: of_way.loc[common] for way, of_way in facts.items()}
-    right = {way: of_way["right"].to_numpy(bool) for way, of_way in asked.items()}
+    shared = {way: of_way.loc[common] for way, of_way in facts.items()}
+    right = {way: of_way["right"].to_numpy(bool) for way, of_way in shared.items()}
     tests = compare_with_first(right)
     shares = {way: share(int(of_way.sum()), len(common)) for way, of_way in right.items()}
     rows: list[AskingWay] = []
     data: list[AskedInAWay] = []
-    for way, of_way in asked.items():
+    for way, of_way in shared.items():
         probabilities = of_way["probability"].tolist()
         rows.append(AskingWay(way, len(common), shares[way], float(np.mean(probabilities)), *tests[way]))
         data += map(partial(AskedInAWay, way), common, right[way].tolist(), probabilities)
@@ -354,7 +354,7 @@ def prompting_study(
         table=rows,
         methods=methods,
         relations=by_relation,
-        notes=_prompting_notes(facts, asked),
+        notes=_prompting_notes(facts, shared),
         config=config,
     )
 

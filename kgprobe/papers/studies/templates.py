@@ -105,12 +105,12 @@ def templates_study(
     questions: dict[str, pd.DataFrame] = {}
     relations: dict[str, str] = {}
     for (kind, origin), measurement in measurements.items():
-        asked = measurement.answers.by_fact(*(["kind", "negative"] if kind == QUESTIONS else []))
-        relations.update(zip(asked.index, asked["relation"], strict=True))
+        answered = measurement.answers.by_fact(*(["kind", "negative"] if kind == QUESTIONS else []))
+        relations.update(zip(answered.index, answered["relation"], strict=True))
         if kind == SENTENCES:
             answers[kind] |= _by_sentence(measurement.outcomes, origin, distractors)
         else:
-            questions[f"{origin} question"] = asked
+            questions[f"{origin} question"] = answered
     notes, verdicts = [], []
     if questions:
         answers[QUESTIONS], left_out = _by_question(questions)

@@ -312,7 +312,7 @@ def test_named_quotations_give_validity(tmp_path: Path) -> None:
     assert known.not_loaded == {"quoted statement": 1}
 
 
-def test_values_without_a_name_are_counted_or_rejected_as_written(tmp_path: Path) -> None:
+def test_values_without_a_name_are_counted_or_rejected(tmp_path: Path) -> None:
     text = (
         f'{PREFIXES}ex:a ex:p "NaN"^^xsd:double, "-INF"^^xsd:float, "2001+02:00"^^xsd:gYear,\n'
         '"P1Y"^^xsd:duration,\n"--02-30"^^xsd:gMonthDay, "--02-29"^^xsd:gMonthDay . ex:caf%E9 ex:p ex:a .\n'
