@@ -186,7 +186,7 @@ def test_german_answer_is_checked_by_german_rules() -> None:
     assert "1 × has an article before a name" in doubt.reason
     assert "Is this sentence correct in German, and does it state this fact" in read[0]
     # Names are placed by the rules of German; an answer may be German, too.
-    assert "Sentence: Die Hauptstadt der Niederlande ist Amsterdam.\n" in "".join(f"{prompt}\n" for prompt in read)
+    assert "Sentence: Die Hauptstadt von den Niederlanden ist Amsterdam.\n" in "".join(f"{prompt}\n" for prompt in read)
     assert set(written.remarks()["readings"].values()) == {1.0}
 
 
