@@ -369,6 +369,7 @@ def refusals(
             first reads no answers in words.
         KgprobeError: a result has no answers, or no fact is shared.
     """
+    from kgprobe.answers.settings import note_of_dates
     from kgprobe.graph.state import state_difference
     from kgprobe.results.answers import check_same_model, refuse_repeated, relation_names_of, settings_of
     from kgprobe.results.refusals import diagnose_refusals, shown_by
@@ -384,8 +385,11 @@ def refusals(
 
         if known.model != answered.model:
             raise ArgumentError("known_by", f"has labels of {known.model}; expected those of {answered.model}.")
-        states = known.config.get("graph"), settings_of(answered)["graph"]
+        own = settings_of(answered)
+        states = known.config.get("graph"), own["graph"]
         change = state_difference(*states) if states[0] and states[0] != states[1] else ""
+        if known.config.get("as_of", own["as_of"]) != own["as_of"] and not note_of_dates([known.config, own]):
+            change = "it is of another date, with other current facts"
         if change or answered.reversed:
             raise ArgumentError("known_by", f"differs from the first: {change or 'it asks forwards'}.")
         return diagnose_refusals(answered, known.name, shown_by_labels(known), names, known.folder, notes)

@@ -239,7 +239,7 @@ def show(
     kgprobe show my-questions --known-by my-choices
     """  # noqa: D301
     lists_facts = unknown or known or bool(about)
-    if calibrated or known_by or any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
+    if calibrated or known_by is not None or any(_graph_of(name)[0] for name in names) or _is_grouped(grouping):
         if lists_facts:
             what = "--by-confidence" if calibrated else "--known-by" if known_by else "groups or GRAPH=NAME"
             raise click.UsageError(f"--unknown, --known and --about list facts, without {what}.")

@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from kgprobe.base.intervals import Mean, Share
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.probes.statements.metrics import JUDGEMENTS, correctness_of
+from kgprobe.stats.calibration import RANGES, by_confidence, equal_width, error_of
 from kgprobe.stats.proportions import share
 
 Doubles = NDArray[np.float64]
@@ -20,8 +21,6 @@ Bools = NDArray[np.bool_]
 
 # Quantile of 95% intervals.
 _Z = 1.96
-# Ranges of the reliability plot.
-_BINS = 10
 # Lower bound of probabilities in the log loss, so that one impossible answer does not dominate.
 _SMALLEST = 1e-6
 
@@ -139,12 +138,14 @@ def quality_of(given: Integers, probabilities: Doubles, truths: Bools | None = N
     answers = tuple(_answer_quality(number, given, probabilities, confusion) for number in range(len(JUDGEMENTS)))
     areas = [answer.auroc for answer in answers if answer.auroc is not None]
     right = predicted == given
-    places = np.minimum((confidence * _BINS).astype(np.int64), _BINS - 1)
+    rated = by_confidence(confidence, right)
+    widths = equal_width(rated.confidence)
+    places = widths[rated.place]
     reliability = []
     for place in np.unique(places).tolist():
         inside = places == place
         mean, share_right = float(confidence[inside].mean()), float(right[inside].mean())
-        reliability.append(Reliability(place / _BINS, (place + 1) / _BINS, int(inside.sum()), mean, share_right))
+        reliability.append(Reliability(place / RANGES, (place + 1) / RANGES, int(inside.sum()), mean, share_right))
     loss = -np.log(np.maximum(probabilities[np.arange(len(given)), given], _SMALLEST))
     return Quality(
         count=len(given),
@@ -152,7 +153,7 @@ def quality_of(given: Integers, probabilities: Doubles, truths: Bools | None = N
         macro_f1=float(np.mean([answer.f1 or 0.0 for answer in answers if answer.count])),
         auroc=float(np.mean(areas)) if areas else None,
         log_loss=float(loss.mean()),
-        calibration_error=sum(bin_.count * abs(bin_.confidence - bin_.right) for bin_ in reliability) / len(given),
+        calibration_error=error_of(rated.confidence, rated.count, rated.right, widths),
         confusion=tuple(map(tuple, confusion.tolist())),
         weighted_precision=float(precision),
         weighted_recall=float(recall),

@@ -246,7 +246,7 @@ def shown_by_labels(table: LabelTable) -> "pd.DataFrame":
     """Return which facts a table shows as known: by their profile, else by SliCK's class, else by their belief.
 
     Returns:
-        By fact: known, None if the fact was not asked or no class decides; guessed, 0 (classes are beyond chance).
+        By fact: known, None if the fact was not asked or no class decides; guessed, 0 (no correction).
     """
     import pandas as pd
 

@@ -27,7 +27,7 @@ _LABEL = re.compile(r"[\s(\[*_`]*\bconfidence(?: level| score)?\b[*_`\s]*[:=：]
 # A range, or a number of more parts, is not read.
 _NUMBER = re.compile(
     r"(?P<number>\d+(?:\.\d+|,\d{1,2})?)(?P<percent>\s*(?:[%％]|percent\b|per cent\b|/\s*100\b|out of 100\b))?"
-    r"(?![\w%％])(?![.,]\d)(?!\s*(?:[/–—-]|to\b|or\b|of\b|percent|per cent|out of))",
+    r"(?![\w%％])(?![.,]\d)(?!\s*(?:[/–—-]|to\b|or\b|of\b|percent|per cent|out of))(?!\s*(?:[,;&]|and\b)\s*\d)",
     re.IGNORECASE,
 )
 # Not in the form: such a number is not read, neither as a confidence nor as a part of the answer.

@@ -13,6 +13,7 @@ import pandas as pd
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.intervals import Mean, Percent, Share
 from kgprobe.base.tables import Heading, ResultRow
+from kgprobe.probes.distractors.curves import mean_at, mean_curve
 from kgprobe.probes.outcome import AGREEMENT, PROBABILITY
 from kgprobe.results.answers import Stored
 from kgprobe.results.rendering.plots import Line, Plot
@@ -99,6 +100,27 @@ class CoveragePoint(ResultRow):
     result: str
     coverage: float
     accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedConfidence(ResultRow):
+    """Calibration of one of several results; attributes as in :class:`CalibrationRow`.
+
+    Attributes:
+        answers: number of those with a confidence, to facts that all results share.
+        brier_change: mean difference of the second result's Brier score from that of the first, over the facts with a
+            confidence in both; None unless two results are compared.
+    """
+
+    result: Annotated[str, Heading("result")]
+    source: Annotated[str, Heading("confidence")]
+    answers: Annotated[int, Heading("answers")]
+    accuracy: Annotated[float | None, Heading("accuracy", Percent)]
+    error: Annotated[Mean | None, Heading("calibration error")]
+    brier: Annotated[float | None, Heading("Brier", _rounded)]
+    brier_change: Annotated[Mean | None, Heading("second - first")]
+    auroc: Annotated[float | None, Heading("AUROC", _rounded)]
+    at_coverage: Annotated[float | None, Heading("accuracy at 80% coverage", Percent)]
 
 
 _NOTE = (
@@ -208,23 +230,63 @@ def calibrate(
     return ConfidenceCalibration(figures=figures, ranges=ranges, coverage=coverage, config=config, notes=notes)
 
 
+def compare_confidences(
+    results: Sequence[Stored], labels: Sequence[str], facts: Sequence[str], *, seed: int
+) -> list[ComparedConfidence]:
+    """Return the calibration of results on the same facts, for each source; empty if none has a confidence.
+
+    The difference of two Brier scores is paired by fact, each with weight one, so that its interval does not take
+    several answers to a fact as independent.
+
+    Args:
+        labels: names of the results.
+        facts: ids of the facts that all have answered.
+    """
+    rows = []
+    squares: dict[str, pd.Series] = {}
+    for label, result in zip(labels, results, strict=True):
+        rated = _confidences(result).dropna(subset="confidence")
+        rated = rated[rated["fact"].isin(facts)]
+        for source, answers in rated.groupby("source", sort=False):
+            row = calibration_of(label, str(source), _ALL, _ALL, answers, seed=seed)
+            change = None
+            square = ((answers["confidence"] - answers["right"]) ** 2).groupby(answers["fact"]).mean()
+            if len(results) == 2 and source in squares:
+                change = _mean_change(square - squares[source], seed)
+            squares[source] = square
+            figures = (row.accuracy, row.error, row.brier, change, row.auroc, row.at_coverage)
+            rows.append(ComparedConfidence(label, row.source, row.answers, *figures))
+    return rows
+
+
+def _mean_change(differences: pd.Series, seed: int) -> Mean | None:
+    """Return the mean difference with a bootstrap interval over facts; None for fewer than 20."""
+    values = differences.dropna().to_numpy(np.float64)
+    return None if len(values) < _FEWEST else mean_at(mean_curve(values[:, None], seed, least=-1.0), 1)
+
+
 def _rated(label: str, result: Stored) -> pd.DataFrame:
-    """Return the answers with and without confidences; see :meth:`~kgprobe.answers.table.Answers.confidences`."""
-    rated, described = result.answers.confidences(), result.about.described
-    probe = result.kind.name
+    """Return the answers with and without confidences; raise KgprobeError if all are without."""
+    rated = _confidences(result)
     if not result.answers.answered:
         raise KgprobeError(f"{label} has no answers yet.")
     if rated.empty:
-        raise KgprobeError(f"{label} has no confidence: the probe {probe} compares no names. {_REMEDY}")
+        raise KgprobeError(f"{label} has no confidence: the probe {result.kind.name} compares no names. {_REMEDY}")
+    if rated["confidence"].isna().all():
+        raise KgprobeError(f"{label} has no answers with a confidence ({_reasons(rated)}). {_REMEDY}")
+    return rated
+
+
+def _confidences(result: Stored) -> pd.DataFrame:
+    """Return :meth:`~kgprobe.answers.table.Answers.confidences`, without those that mean nothing in this result."""
+    rated, described = result.answers.confidences(), result.about.described
     unsound = {}
     if described.get("temperature") == 0:
         unsound[AGREEMENT] = "at temperature 0, all answers agree"
-    if probe == "distractors" and described.get("sentences") != 1:
+    if result.kind.name == "distractors" and described.get("sentences") != 1:
         unsound[PROBABILITY] = "it has one sentence, others have several"
     for source, reason in unsound.items():
         rated.loc[rated["source"] == source, ["confidence", "reason"]] = None, reason
-    if rated["confidence"].isna().all():
-        raise KgprobeError(f"{label} has no answers with a confidence ({_reasons(rated)}). {_REMEDY}")
     return rated
 
 

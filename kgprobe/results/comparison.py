@@ -32,6 +32,7 @@ from kgprobe.results.answers import (
     model_identity,
     settings_of,
 )
+from kgprobe.results.calibration import ComparedConfidence, compare_confidences
 from kgprobe.results.finding_page import BarPart, matrix_section
 from kgprobe.results.over_relations import (
     NO_FAMILIES,
@@ -149,6 +150,11 @@ _PAIRS = (
     " neither is significantly better (Benjamini and Hochberg, 5%). Detectable: the smallest difference that the test"
     " would find in as many facts with 80% power, if as large a share of them is known to one alone."
 )
+_CONFIDENCES = (
+    "Answers with a confidence, to facts that all share. Brier: mean squared difference of confidence from 1 (right) or"
+    " 0 (wrong). Second - first: mean difference of the Brier scores over the facts with a confidence in both, with a"
+    " paired bootstrap interval; each fact counts once. Fewer than 20 answers have no figures."
+)
 _SUBSUMPTION = "Subsumption: share of the facts known by the row's model that the column's model knows, too"
 _CORRELATION = "Pearson correlation of accuracies over relations ({relation_count})"
 
@@ -170,6 +176,7 @@ class Comparison(StoredResult):
         two_ways: facts that are known in one direction or language only; None unless two results differ in it.
         refusals: change of refusals; None unless two results are of one model and probe, and one refuses or may.
         over_relations: means over relations, best and worst relations, and families.
+        confidences: calibration of each result and source over the shared facts; empty if no answer has a confidence.
         unshared: number of shared facts, and the reason why not all are, in sentences; empty if all are.
         answered: each model's answers to the shared facts; none if it was read.
     """
@@ -185,6 +192,7 @@ class Comparison(StoredResult):
     two_ways: TwoWays | None
     over_relations: OverRelations
     refusals: RefusalChange | None = None
+    confidences: Annotated[Sequence[ComparedConfidence], Listing("Calibration", _CONFIDENCES, optional=True)] = ()
     unshared: str = ""
     answered: Annotated[Sequence[pd.DataFrame], INTERNAL] = ()
 
@@ -411,8 +419,11 @@ def compare_results(results: Sequence[Stored], seed: int, families: Mapping[str,
     shared, names, unshared = collect_answers(results)
     groups = averaged_models(results, shared.labels, families)
     languages, missing = _languages_of_subjects(results, shared)
-    compared = compare_models(shared, names, seed, groups, languages)
-    comparison = replace(compared, refusals=refusal_change(results, shared))
+    comparison = replace(
+        compare_models(shared, names, seed, groups, languages),
+        refusals=refusal_change(results, shared),
+        confidences=compare_confidences(results, shared.labels, shared.facts, seed=seed),
+    )
     notes = list(filter(None, [unshared, note_of_dates(map(settings_of, results)), missing]))
     directions, states = ({settings_of(result)[name] for result in results} for name in ("reversed", "graph"))
     if len(directions) > 1 and len(states) > 1:

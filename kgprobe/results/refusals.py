@@ -19,12 +19,12 @@ from kgprobe.base.sanitize import counted
 from kgprobe.base.tables import Heading, ResultRow
 from kgprobe.beliefs.group_rates import net_scores
 from kgprobe.models.spec_forms import model_name
-from kgprobe.results.answers import Stored, model_identity
+from kgprobe.results.answers import Stored, model_identity, settings_of
 from kgprobe.results.rendering.plots import Category, CategoryPlot
 from kgprobe.results.result import SHOWN_FACTS, Listing, Result, StoredResult
 from kgprobe.results.shared_facts import Bools, Floats, SharedFacts, answered_facts
 from kgprobe.stats.paired_proportions import loss_interval, signed_mean
-from kgprobe.stats.proportions import CONFIDENCE, share
+from kgprobe.stats.proportions import CONFIDENCE, more_than_half, share
 
 RIGHT, WRONG, REFUSED = ANSWERS = ("right", "wrong", "refused")
 
@@ -126,7 +126,7 @@ def refusal_change(results: Sequence[Stored], shared: SharedFacts) -> RefusalCha
     if model_identity(results[0]) != model_identity(results[1]):
         return None
     before, after = (own.loc[list(shared.facts)] for own in shared.answered)
-    permissions = {repr(result.about.described.get("allow_unknown")) for result in results}
+    permissions = {repr(settings_of(result)["options"].get("allow_unknown")) for result in results}
     if "texts" not in before or not (before["refused"].any() or after["refused"].any() or len(permissions) > 1):
         return None
     old, new = map(fact_answers, (before, after))
@@ -261,16 +261,18 @@ def shown_by(result: Stored) -> pd.DataFrame:
 
     Returns:
         By fact: known, True with more right answers than wrong ones, False with fewer, None if undecided (refusals and
-        answers off the format count as neither; or every guess is right); guessed, a guesser's probability to be right
-        more often than wrong.
+        answers off the format count as neither; or every guess is right); guessed, the probability that a guesser is
+        right more often than wrong, given that it is not as often.
     """
     facts = answered_facts(result.about.name, result.answers)
     wrong = facts["wrong"] - facts["refused"] - facts["off_format"]
+    missed = facts["chances"].map(lambda chances: more_than_half([1 - chance for chance in chances]))
+    guessed = (facts["guessed"] / (facts["guessed"] + missed)).fillna(0.0)
     known = pd.Series(None, facts.index, dtype=object)
     known[wrong > facts["right"]] = False
-    known[facts["right"] > facts["wrong"]] = True
-    known[facts["guessed"] >= 1] = None
-    shown: pd.DataFrame = pd.DataFrame({"known": known, "guessed": facts["guessed"]})
+    known[wrong < facts["right"]] = True
+    known[guessed >= 1] = None
+    shown: pd.DataFrame = pd.DataFrame({"known": known, "guessed": guessed})
     return shown
 
 

@@ -84,7 +84,7 @@ class OtherMiddles:
         self,
         paths: Sequence[tuple[AskedFact, AskedFact]],
         seed: Sequence[int],
-        admits: Callable[[int, str], bool],
+        admits: Callable[[int, str, str], bool],
     ) -> list[OtherSubject | None]:
         """Draw a subject for each path, uniformly; None where there is none.
 
@@ -93,7 +93,7 @@ class OtherMiddles:
         answer. Draws do not depend on the other paths. Cost: see :mod:`.pool_draws`.
 
         Args:
-            admits: returns False for a label that is not allowed for the path at a place.
+            admits: returns False for labels of a subject and its middle that are not allowed for the path at a place.
         """
 
         def accepted(tried: Tried) -> list[dict[int, OtherSubject]]:
@@ -104,7 +104,7 @@ class OtherMiddles:
                 rows.append({"index": place, **about, "answer": second.object, "numbers": list(numbers)})
             subjects = {}
             for row in self._graph.read("sample/other_middles", rows=rows, as_of=self._as_of):
-                if row["label"].strip() and admits(row["index"], row["label"]):
+                if row["label"].strip() and admits(row["index"], row["label"], row["middle_label"]):
                     subject = OtherSubject(row["id"], row["label"], row["middle"], row["middle_label"])
                     subjects[row["index"], row["number"]] = subject
             return by_number(tried, subjects)

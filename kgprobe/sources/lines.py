@@ -389,7 +389,9 @@ def _skip_rest_of_line(stream: io.BufferedReader) -> bool:
 def _why(error: Exception) -> str:
     if isinstance(error, EOFError):
         return "its compressed data ends too early (a download that was cut short?)"
-    return str(getattr(error, "strerror", None) or error).rstrip(".").lower()
+    reason = str(getattr(error, "strerror", None) or error).rstrip(".").lower()
+    # Sums of all data are verified at its end.
+    return f"{reason} (lines before may be damaged, too)" if "check" in reason or "crc" in reason else reason
 
 
 # Errors of decoding: bad JSON, bad UTF-8 and wrong values are ValueErrors.

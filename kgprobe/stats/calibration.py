@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
 
 from kgprobe.base.intervals import Mean
 
@@ -59,13 +58,22 @@ def equal_mass(count: Floats, ranges: int = RANGES) -> Integers:
     return places
 
 
-def error_of(confidence: Floats, count: Floats, right: Floats, ranges: int = RANGES) -> float:
-    """Return the expected calibration error over ranges of equal mass: Σ |Σ confidences - right answers| / answers.
+def equal_width(confidence: Floats, ranges: int = RANGES) -> Integers:
+    """Return the range of each confidence, from 0, of ranges as wide as each other."""
+    places: Integers = np.minimum((confidence * ranges).astype(np.int64), ranges - 1)
+    return places
 
-    >>> error_of(np.array([0.2, 0.8]), np.array([10.0, 10.0]), np.array([4.0, 8.0]))
+
+def error_of(confidence: Floats, count: Floats, right: Floats, places: Integers) -> float:
+    """Return the expected calibration error over ranges: Σ |Σ confidences - right answers| / answers.
+
+    >>> confidence, count = np.array([0.2, 0.8]), np.array([10.0, 10.0])
+    >>> error_of(confidence, count, np.array([4.0, 8.0]), equal_mass(count))
     0.1
+
+    Args:
+        places: range of each confidence, by :func:`equal_mass` or :func:`equal_width`.
     """
-    places = equal_mass(count, ranges)
     distances = np.bincount(places, count * confidence - right)
     return float(np.abs(distances).sum() / count.sum())
 
@@ -100,8 +108,10 @@ def error_interval(answers: ByConfidence, right: Bools, facts: Integers, *, seed
     noise = deviation * generator.standard_normal((_SIMULATIONS, len(count)))
     total = count.sum()
     error = float(np.abs(differences).sum() / total)
-    drawn = generator.binomial(answers.count.astype(np.int64), answers.confidence, (_CALIBRATED, len(answers.count)))
-    calibrated = [error_of(answers.confidence, answers.count, each) for each in drawn]
+    numbers = answers.count.astype(np.int64)
+    # One at a time, so that a million confidences fit into memory.
+    drawn = (generator.binomial(numbers, answers.confidence).astype(np.float64) for _ in range(_CALIBRATED))
+    calibrated = [error_of(answers.confidence, answers.count, each, places) for each in drawn]
 
     def share_below(multiple: float) -> float:
         simulated = np.abs(multiple * differences + noise).sum(axis=1) / total
@@ -135,6 +145,8 @@ def brier_parts(answers: ByConfidence) -> tuple[float, float, float]:
     >>> [round(part, 2) for part in parts]
     [0.01, 0.25, 0.25]
     """
+    from sklearn.isotonic import IsotonicRegression
+
     share = answers.right / answers.count
     fitted = IsotonicRegression(out_of_bounds="clip").fit_transform(
         answers.confidence, share, sample_weight=answers.count

@@ -84,29 +84,42 @@ _UNSURE = re.compile(
 _EMPHASIS = re.compile(r"[*_`#>\"“”]+")
 
 # Refusals in a model's own words, within the first characters of the answer.
-_SPEAKER = r"\b(?:i|we)(?:'m| am|'re| are| was| were)?(?: (?:really|very|so|honestly|truly|simply|just|also|still))*"
+_SPEAKER = (
+    r"\b(?:i|we)(?:'m| am|'re| are| was| were|'ve| have)?(?: (?:really|very|so|honestly|truly|simply|just|also|still))*"
+)
 _REFUSAL = re.compile(
     "|".join(
         (
             # A whole answer, or its beginning.
             r"^\W*(?:(?:(?:the )?answer|sorry|h+mm?|well|unfortunately)\W+)*"
-            r"(?:(?:unknown|n/a|idk|(?:i )?dunno|none known|can(?:not|'t) (?:say|tell)|no(?:body| one) knows"
+            r"(?:(?:unknown(?: to me)?|undetermined|n/a|idk|(?:i )?dunno|none known|no answer|hard to say"
+            r"|(?:can|could)(?:not|n?'t) (?:say|tell)|no(?:body| one) knows"
             r"|not (?:available|specified|stated|mentioned|applicable|publicly known))(?![^\W_]|\s[^\W_])"
-            r"|(?:not (?:sure|certain|known)|do(?: not|n't) know|no (?:idea|clue|information|data|records?|details))\b"
+            r"|(?:not (?:sure|certain|known)|do(?: not|n't) know|no (?:idea|clue|information|data|records?|details)"
+            r"|never heard of|(?:insufficient|not enough) (?:information|data|context|evidence)"
+            r"|(?:information|data|answer) (?:unavailable|not (?:available|found)))\b"
             r"|no(?:body| one) knows (?:for|who|what|which|when|where)\b)",
             # I am not sure; I cannot say; I have no record.
-            _SPEAKER + r" (?:sorry|afraid|apologi[sz]e|unable|not able|not (?:\w+ )?(?:sure|certain|aware|familiar)"
-            r"|unsure|uncertain|unaware|unfamiliar|can ?not|can't|could not|couldn't|won't|will not|must decline|lack"
-            r"|(?:do|did)(?: not|n't) (?:\w+ )?(?:know|have|recall|remember|find)"
-            r"|have no (?:\w+ )?(?:idea|clue|information|records?|data|knowledge|details|memory))\b",
-            r"\bapologies\b|\bas (?:an ai|a (?:large )?language model)\b|\b(?:beyond|outside(?: of)?) my knowledge\b",
+            _SPEAKER
+            + r" (?:(?:sorry|afraid|apologi[sz]e)(?!(?: to say)? (?:that )?it(?:'s| is| was) (?!un|not|hard|imp|diff))"
+            r"|unable|not able|not (?:\w+ )?(?:sure|certain|aware|familiar)"
+            r"|unsure|uncertain|unaware|unfamiliar|clueless|must decline|lack"
+            r"|(?:can ?not|can't|could not|couldn't|won't|will not)(?! (?:help but|be more|hesitate|think of another))"
+            r"|(?:do|did)(?: not|n?'?t) (?:\w+ )?(?:know|have|recall|remember|find|possess)|would(?: not|n't) know"
+            r"|(?:never|not) heard of|haven't (?:heard of|an? (?:idea|clue)|the (?:faintest|foggiest|slightest) idea)"
+            r"|(?:have )?no (?:\w+ )?(?:idea|clue|information|records?|data|knowledge|details|memory))\b",
+            r"\bapologies\b(?!,? i meant)|\b(?:your guess is as good as mine|drawing a blank|beyond me\b)"
+            r"|\bas (?:an ai|a (?:large )?language model)\b"
+            r"(?![^.!?]{0,30}? (?:i can(?!'t|not| not)|my answer is|the answer is(?! un| not)))"
+            r"|\b(?:beyond|outside(?: of)?) my knowledge\b",
             # There is no record; it is unclear; the answer is not known; the text does not say.
             r"\bthere(?:(?:'s| is| are| exists?) (?:\w+ )?(?:no|not enough|insufficient|little)"
             r"|(?: is| are)(?:n't| not) (?:enough|any|much)) (?:\w+ ){0,3}"
             r"(?:information|records?|data|evidence|details?|mention|documentation|consensus)\b",
             r"\b(?:no information (?:is )?available|can(?:no|')t be (?:determined|answered|known|verified))",
-            r"(?:^|[.!?,] )(?:it|that|this)(?:'s| is| remains) (?:\w+ )?"
-            r"(?:unclear|unknown|uncertain|not (?:\w+ )?(?:clear|known|certain|specified|available))\b(?! for\b| as\b)",
+            r"(?:^|[.!?,] )(?:it|that|this)(?:'s| is| remains|(?= isn't)) (?:\w+ )?"
+            r"(?:unclear|unknown|uncertain|(?:not|isn't) (?:\w+ )?(?:clear|known|certain|specified|available))\b"
+            r"(?! for\b| as\b)",
             r"^\W*(?:unfortunately\W+)?(?:the|this|that|his|her|its|their|any)\b[^.,;:]{0,80}?"
             r" (?:(?:is|are|was|were|remains?) (?:\w+ )?(?:unknown|unclear|unavailable)"
             r"|(?:is|are|was|were)(?: not|n't) (?:\w+ )?(?:known|available|specified|clear|stated))\b(?! (?:for|as)\b)",
@@ -115,20 +128,30 @@ _REFUSAL = re.compile(
             r"\b(?:it|that)(?:'s| is) (?:not possible|(?:very )?(?:impossible|hard|difficult)) to"
             r" (?:say|answer|know|tell|determine)",
             # A question back.
-            r"\b(?:(?:can|could|would) you (?:please )?|please )(?:provide|clarify|specify|give me|tell me)\b",
+            r"\b(?:(?:can|could|would) you (?:please )?|please )(?:provide|clarify|specify|give me|tell me(?! if i))\b",
             r"\b(?:need|require)s? (?:more|further|additional) (?:information|context|detail)",
         )
     )
 )
 # An answer after it: I'm not sure, but Paris.
 _BUT = re.compile(
-    r"[^.!?]{0,60}?(?:\b(?:but|however|though)\b[\s,:]*|[,;–—-]\s*(?=(?:maybe|perhaps|probably|possibly)\b))(?P<rest>.+)",
+    r"[^.!?]{0,60}?(?:\b(?:but|however|though|yet)\b[\s,:]*|[,;–—-]\s*(?=(?:maybe|perhaps|probably|possibly)\b))(?P<rest>.+)",
     re.DOTALL,
 )
 _GUESS = re.compile(
-    r"(?:i(?:'d| would)? (?:think|believe|guess|suspect|say|assume)|it(?:'s| is| was| may| might| could| would| appears"
-    r"| seems)|my (?:best |first )?guess|the (?:most likely )?answer|probably|perhaps|maybe|possibly|likely|if i )"
-    r"|(?!you\b|please\b)\S+(?:\s+\S+){0,2}\s*$"
+    r"(?!(?:(?:maybe|perhaps|possibly) )?(?:you|please|try|check|ask|look)\b)"
+    r"(?:(?:i(?:'d| would)? (?:think|believe|guess|suspect|say|assume)|it(?:'s| is| was| may| might| could| would"
+    r"| appears| seems)|my (?:best |first )?guess|the (?:most likely )?answer|probably|perhaps|maybe|possibly|likely"
+    r"|if i )|(?:he|she|they) (?:is|was|are|were) |\S+(?:\s+\S+){0,2}\s*$)"
+)
+# A guess or a name before it: I think it's Paris, but I'm not sure; Paris, although I'm not sure.
+_ANSWERED = re.compile(
+    r"\W*(?:(?:(?:i(?:'d| would)? (?:think|believe|guess|suspect|say)|it(?:'s| was)|my (?:best |first )?guess"
+    r"|probably|perhaps|maybe|possibly|likely) [^.!?]{2,60}[,;–—(-]\s*(?:but |although |though |yet |and )?)"
+    r"|(?P<name>[^.!?,;:(–—]{1,40}?)\s*(?:\(|[,;–—-]*\s*(?:but|although|though|yet)\s))$"
+)
+_NO_NAMES = frozenset(
+    {"i", "i've", "we", "you", "that", "this", "it", "there", "perhaps", "maybe", "possibly", "honestly"}
 )
 _REFUSAL_WITHIN = 240
 # Words of a title at least, and of a first sentence that is a name at most.
@@ -361,14 +384,22 @@ def is_refusal(text: str, language: Language = ENGLISH) -> bool:
     is_title = all(word[0].isupper() or word in LITTLE_WORDS for word in spoken) and not shown.isupper()
     if len(spoken) >= _TITLE and is_title:
         return False
-    of_first = _WORD.findall(first)
-    if len(of_first) <= _NAME and not _POLITE.intersection(of_first) and not _SORRY.search(first):
+    if _may_be_name(first):
         plain = first
     refusal = _REFUSAL.search(plain)
     if refusal is None:
         return False
+    before = _ANSWERED.match(plain[: refusal.start()])
+    if before and (before["name"] is None or _may_be_name(before["name"], _NO_NAMES)):
+        return False
     but = _BUT.match(plain, refusal.end())
     return but is None or _REFUSAL.search(but["rest"]) is not None or _GUESS.match(but["rest"]) is None
+
+
+def _may_be_name(text: str, without: frozenset[str] = frozenset()) -> bool:
+    """Return True for few words without polite ones and those of ``without``."""
+    words = _WORD.findall(text)
+    return len(words) <= _NAME and not (_POLITE | without).intersection(words) and not _SORRY.search(text)
 
 
 def sentences(text: str) -> list[str]:

@@ -13,6 +13,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import BinaryIO, cast
 from urllib.parse import quote
 from xml.parsers import expat
@@ -192,21 +193,32 @@ def _document(file: InputFile, format_: RdfFormat) -> Iterator[tuple[int, Quad |
 def _unsafe(file: InputFile) -> str:
     """Return why the entities that RDF/XML declares before its first element cannot be expanded; empty if they can."""
     sizes: dict[str, int] = {}
+    head = b""
+    end = 0
 
     def declare(name: str, _: bool, value: str | None, *__: str | None) -> None:
         sizes[name] = len(value or "") + sum(sizes.get(other, 0) for other in _ENTITY.findall(value or ""))
 
     parser = expat.ParserCreate("UTF-8")
     parser.EntityDeclHandler = declare
-    parser.StartElementHandler = lambda *_: sizes.update({"": 0})
+
+    def start(*_: object) -> None:
+        nonlocal end
+        end = end or parser.CurrentByteIndex
+
+    parser.StartElementHandler = start
     try:
-        for piece in InputFile(file.path, file.size).pieces():
-            if isinstance(piece, Rejected) or "" in sizes:
+        for piece in replace(file).pieces():
+            if isinstance(piece, Rejected) or end:
                 break
+            head += piece
             parser.Parse(piece)
     except expat.ExpatError:
         # Of the part that was read, all is known; the parser of RDF reports the error.
         pass
+    # Expat skips these; the parser of RDF would expand the latest in itself.
+    if head[: end or len(head)].count(b"<!ENTITY") > len(sizes):
+        return "its DOCTYPE declares an entity twice, or within a comment; keep one declaration"
     if max(sizes.values(), default=0) <= _ENTITY_LIMIT:
         return ""
     return f"an entity of its DOCTYPE stands for more than {_ENTITY_LIMIT:,} characters; write them out"

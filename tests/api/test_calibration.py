@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from aiohttp import web
-from sklearn.metrics import brier_score_loss
+from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
@@ -17,6 +17,7 @@ from kgprobe.graph.client import Graph
 from tests.cli.inprocess import run as cli
 from tests.graph.servers.shared import environment_of
 from tests.models.api.application_thread import ApplicationThread
+from tests.models.tiny import byte_level, random_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,6 +125,54 @@ def test_agreement_of_sentences_is_that_on_a_name(example_graph: Graph, tiny: "M
     assert sum(group.answers for group in groups) == len(right)
     (note,) = kgprobe.calibration([made], by="popularity", graph=example_graph).notes
     assert note == "No answered fact has a popularity in the graph: there are no rows by it."
+
+
+def judged_statements(folder: Path) -> dict[str, list[tuple[float, bool]]]:
+    """Return confidences of the statements of each fact, with True for right ones; none if judged unknown."""
+    statements: dict[str, list[tuple[float, bool]]] = {}
+    for line in lines_of(folder):
+        if not (evidence := line["evidence"]):
+            continue
+        own = statements.setdefault(line["fact"], [])
+        for truth, statement in ((0, evidence["fact"]), *((1, negative) for negative in evidence["negatives"])):
+            odds = np.exp(statement["log_probabilities"])
+            if odds.argmax() < 2:
+                own.append((float(odds.max() / odds[:2].sum()), int(odds.argmax()) == truth))
+    return statements
+
+
+def test_comparison_has_calibration_of_shared_facts(example_graph: Graph, tiny: "Model") -> None:
+    tokenizer = byte_level(bos=True)
+    other = kgprobe.wrap_model(random_model("llama", len(tokenizer)), tokenizer, name="other")
+    made = [
+        kgprobe.measure(example_graph, model, "statements", limit=limit, negatives=2, as_of=AS_OF)
+        for model, limit in ((tiny, 60), (other, 40))
+    ]
+    found = kgprobe.compare(made)
+    statements = [judged_statements(each.folder) for each in made]
+    shared = statements[0].keys() & statements[1].keys()
+    assert len(shared) < len(statements[0])
+    scores = []
+    for row, own in zip(found.confidences, statements, strict=True):
+        confidence, right = zip(*[pair for fact in shared for pair in own[fact]], strict=True)
+        assert (row.source, row.answers) == ("probability", len(right))
+        assert row.brier == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
+        assert row.auroc == pytest.approx(roc_auc_score(right, confidence))
+        assert row.accuracy == pytest.approx(np.mean(right))
+        assert row.error.low <= row.error.value <= row.error.high
+        scores.append(
+            {fact: np.mean([(p - is_right) ** 2 for p, is_right in own[fact]]) for fact in shared if own[fact]}
+        )
+    first, second = found.confidences
+    assert first.brier_change is None
+    changes = [scores[1][fact] - score for fact, score in scores[0].items() if fact in scores[1]]
+    assert second.brier_change.value == pytest.approx(np.mean(changes))
+    # At least as wide as the normal distribution's; wider by what few facts may hide.
+    reach = 1.7 * np.std(changes) / np.sqrt(len(changes))
+    assert second.brier_change.low < np.mean(changes) - reach < np.mean(changes) + reach < second.brier_change.high
+    assert second.brier_change.high - second.brier_change.low < 0.25
+    assert kgprobe.open(str(found.page().parent)).confidences == found.confidences
+    assert "second - first" in next(table for table in found.tables() if table.key == "confidences").columns
 
 
 # Confidence and accuracy of made-up models, by a number in [0, 1) for each question.

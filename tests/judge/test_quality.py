@@ -49,6 +49,12 @@ def test_against_scikit_learn(count, seed):
     assert quality.accuracy.value == pytest.approx(metrics.accuracy_score(given, told))
     np.testing.assert_array_equal(quality.confusion, metrics.confusion_matrix(given, told, labels=[0, 1, 2]))
     assert quality.log_loss == pytest.approx(metrics.log_loss(given, probabilities, labels=[0, 1, 2]), abs=1e-5)
+    # Mean distance over ten ranges of equal width.
+    confidence, ranges = probabilities.max(axis=1), np.digitize(probabilities.max(axis=1), np.arange(1, 10) / 10)
+    chosen = [ranges == place for place in range(10) if (ranges == place).any()]
+    distances = [own.mean() * abs(confidence[own].mean() - (told == given)[own].mean()) for own in chosen]
+    assert quality.calibration_error == pytest.approx(sum(distances))
+    assert [each.count for each in quality.reliability] == [own.sum() for own in chosen]
     present = sorted(set(given.tolist()))
     wanted = metrics.f1_score(given, told, labels=present, average="macro", zero_division=0)
     assert quality.macro_f1 == pytest.approx(wanted)

@@ -18,7 +18,7 @@ from kgprobe.verbalize.language import ENGLISH, language_of
         *[(f"Confidence: {text}", None) for text in ("1", "1.0", "101%", "-5%", "high", "ninety percent", "~90%")],
         *[
             (f"Confidence: {text}", None)
-            for text in ("80-90%", "80% to 90%", "80% or 90%", "9/10", "5 of 10", "1,000%")
+            for text in ("80-90%", "80% to 90%", "80% or 90%", "80%, 90%", "80 and 90", "9/10", "5 of 10", "1,000%")
         ],
         *[(f"Confidence: {text}", None) for text in ("3.5e1", "", "90% Confidence: 80%")],
         *[("", None), ("I am 90% sure.", None), ("It has 90% of them.", None)],

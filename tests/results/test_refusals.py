@@ -9,7 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 import kgprobe
+from kgprobe.answers.store import FILE
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.labelling.table import LabelledFact, write_label_table
 from kgprobe.results.measurement import Measurement
 from kgprobe.results.refusals import share_of_known
 from kgprobe.stats.paired_proportions import loss_interval
@@ -17,6 +19,7 @@ from kgprobe.stats.proportions import share
 from tests.cli.inprocess import run as cli
 from tests.stored import store_measurement
 
+QUESTIONS = "questions"
 COUNT = 90
 GENERATOR = np.random.default_rng(3)
 KNOWN = GENERATOR.random(COUNT) < 0.5
@@ -147,9 +150,72 @@ def test_change_by_permission_equals_a_recount(home: Path) -> None:
     assert kgprobe.open(found.folder).refusals.to_dict() == found.refusals.to_dict()
     printed = cli("compare", "without", "with", KGPROBE_HOME=str(home), COLUMNS="200")
     assert f"{sum(first == 'right' for first, _ in newly)} were right before" in " ".join(printed.stdout.split())
+    # Without refusals, the permission alone decides.
+    sure = {fact: answer is True for fact, answer in before.items()}
+    bare = [
+        stored(home / "probes" / f"sure-{place}", sure, probe="questions", options={"allow_unknown": name}, **kept)
+        for place, (name, kept) in enumerate([(False, {}), (True, {}), (False, {"seed": 1})])
+    ]
+    assert kgprobe.compare(bare[:2]).refusals is not None
+    assert kgprobe.compare(bare[::2]).refusals is None
     # Other models, and probes without answers in words, have no such part.
     tuned = stored(home / "probes" / "tuned", after, probe="questions", model="tuned", described=described)
     assert kgprobe.compare([without, tuned]).refusals is None
+
+
+def test_two_answers_to_a_fact_decide_if_most_agree(home: Path) -> None:
+    # Two guesses of yes or no are both right as often as both wrong; the rest is undecided, as is a refusal.
+    other = dict(zip(FACTS, ([True] * 30 + [False] * 30 + ["refused"] * 30), strict=True))
+    again = [True, False, "refused"] * 30
+    asked = stored(home / "probes" / "asked", said([place % 2 == 0 for place in range(COUNT)]), probe="questions")
+    folder = store_measurement(
+        home / "probes" / "other", other, relations=RELATIONS, relations_asked=("r0", "r1", "r2"), probe="questions"
+    )
+    second = store_measurement(
+        home / "second", dict(zip(FACTS, again, strict=True)), relations=RELATIONS, probe=QUESTIONS
+    )
+    (folder / FILE).write_bytes((folder / FILE).read_bytes() + (second / FILE).read_bytes())
+    value = {True: 1, False: -1, "refused": 0}
+    sums = [value[other[fact]] + value[answer] for fact, answer in zip(FACTS, again, strict=True)]
+    row = kgprobe.refusals(asked, folder).groups[0]
+    known, unknown = ([place for place in range(COUNT) if sign * sums[place] > 0] for sign in (1, -1))
+    assert (row.known, row.unknown, row.undecided) == (len(known), len(unknown), sums.count(0))
+    refused = [sum(place % 2 == 0 for place in own) for own in (known, unknown)]
+    assert row.needless is None
+    assert row.justified == share(refused[1], len(unknown))
+
+
+def test_label_table_decides_by_its_first_class(home: Path) -> None:
+    asked = stored(home / "probes" / "asked", said(~KNOWN), probe="questions")
+    labels: Sequence[tuple[str, str, str | None, str | None]] = [
+        ("asked", "surely known", None, None),
+        ("asked", "surely known", "unknown", None),
+        ("asked", "surely known", "unknown", "encoded, not recalled"),
+        ("asked", "leans known", "weakly known", "not encoded"),
+        ("asked", "leans unknown", "maybe known", None),
+        ("asked", "leans unknown", None, None),
+        ("predicted", "leans known", None, None),
+    ]
+    expected = [True, False, True, False, True, False, None]
+    rows = []
+    for fact, (basis, belief, slick, profile) in zip(FACTS, labels, strict=False):
+        rows.append(LabelledFact(fact, "s", "S", "r0", "R", "o", "O", basis, 0.5, 0.1, 0.9, belief, slick, profile, {}))
+    config = {"model": "base", "ways": [], "graph": "{}", "seed": 0, "as_of": 20240101}
+    table = write_label_table(home / "labels" / "labels", config, rows)
+    row = kgprobe.refusals(asked, table).groups[0]
+    refused = {
+        answer: [not KNOWN[place] for place in range(7) if expected[place] is answer] for answer in (True, False)
+    }
+    assert (row.known, row.unknown, row.undecided) == (3, 3, 1)
+    assert [str(row.needless), str(row.justified)] == [str(share(sum(own), 3)) for own in refused.values()]
+    for name, changed, message in (
+        ("model", "tuned", "has labels of tuned"),
+        ("as_of", 20200101, "another date"),
+        ("graph", '{"uid": "b", "loads": []}', "the graph is another one"),
+    ):
+        other = write_label_table(home / "labels" / name, {**config, name: changed}, rows)
+        with pytest.raises(ArgumentError, match=message):
+            kgprobe.refusals(asked, other)
 
 
 def test_refusals_of_other_results_are_rejected(home: Path) -> None:

@@ -110,6 +110,7 @@ def test_damage_within_packed_data_is_named_too(tmp_path: Path) -> None:
     assert len(kept) > 1000
     assert isinstance(problem, Rejected)
     assert "the file breaks off" in problem.reason
+    assert "lines before may be damaged, too" in problem.reason
 
 
 @pytest.mark.usefixtures("unpacker")

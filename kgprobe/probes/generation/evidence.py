@@ -15,6 +15,7 @@ from kgprobe.base.tables import Table
 from kgprobe.probes.confidence import by_relation, mean_of, share_of
 from kgprobe.probes.examples.evidence import PromptEvidence, fewer_examples_note
 from kgprobe.probes.outcome import Alternatives, Outcome, ProbeResults, answered, shortened
+from kgprobe.verbalize.values import as_value, values_in
 
 # Lengths of the text in words, for the table of lengths.
 _LENGTHS = (1, 2, 5, 10, 20)
@@ -43,7 +44,7 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
         beside: the same for further right objects.
         near: the object's dates, numbers and quantities to which a value in the counted part is near.
         other: first name of a wrong object of the relation, if any.
-        refused: True if the object is not named, and the text up to the first other name is a refusal.
+        refused: True if the object is not named, and the API or the text up to the first other name refuses.
     """
 
     text: str
@@ -88,7 +89,10 @@ class GenerationEvidence(PromptEvidence, frozen=True, eq=True, tag="generation")
     @property
     def counts(self) -> Mapping[str, int]:
         """The text, and whether it is unplaced."""
-        placed = self.refused or self.other is not None or self.named or self.former or self.beside or self.near
+        names = self.named or self.former or self.beside or self.near
+        placed = self.refused or self.other is not None or bool(names)
+        if not placed and as_value(self.object.label) is not None:
+            placed = bool(values_in(self.text[: self.counted]))
         return {"texts": 1, "unplaced": int(not placed)}
 
     @classmethod

@@ -88,12 +88,12 @@ def outcome_of_text(
 
     ``until`` is the part of the text that counts, one of ``ENDS``.
     """
-    written = answer.text if isinstance(answer, Answer) else ""
+    written, is_declined = (answer.text, answer.refused) if isinstance(answer, Answer) else ("", False)
     counted = counted_end(written, until)
     mentions = _find_names(written[:counted], fact, names)
     # Names after a refusal are further examples.
-    other = mentions["other"]
-    begin = sentences(written[: counted if other is None else other.start])[:1]
+    others = [*mentions["former"], *mentions["beside"], *([mentions["other"]] if mentions["other"] else [])]
+    begin = sentences(written[: min((name.start for name in others), default=counted)])[:1]
     evidence = GenerationEvidence(
         subject=fact.subject_label,
         object=NamedEntity(fact.object, fact.object_label),
@@ -102,13 +102,13 @@ def outcome_of_text(
         text=written,
         counted=counted,
         **mentions,
-        refused=not mentions["named"] and any(is_refusal(text, names.language) for text in begin),
+        refused=not mentions["named"] and (is_declined or any(is_refusal(text, names.language) for text in begin)),
     )
     if isinstance(answer, Unanswered):
         return Outcome(fact.key, Verdict.UNANSWERED, fact.relation, request, answer.reason, evidence)
     if evidence.named:
         verdict = Verdict.RIGHT
-    elif answer.refused or evidence.refused:
+    elif evidence.refused:
         verdict = Verdict.REFUSED
     else:
         verdict = Verdict.WRONG if normalized(written[:counted]) else Verdict.OFF_FORMAT

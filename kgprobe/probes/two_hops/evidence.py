@@ -51,7 +51,7 @@ class TwoHopEvidence(Evidence, frozen=True, eq=False, tag="two-hops"):
         second_fact: id.
         other: the control's subject and middle; None if there is none.
         shortcuts: number of second facts that were not drawn because a fact joins the ends.
-        revealed: number of those not drawn because the question names the middle or the answer.
+        revealed: number of those not drawn because a question names its answer, or the composed one the middle.
         first: the question about the first fact.
         second: the answer C with its rivals: the question about the second fact, the composed one, and that of the
             control if there is one.
@@ -125,7 +125,10 @@ class TwoHopEvidence(Evidence, frozen=True, eq=False, tag="two-hops"):
             " middle, is exchanged."
         )
         title = "Composition where both hops are known"
-        details = f"corrected for guessing {composition['corrected for guessing']}"
+        corrected = composition["corrected for guessing"]
+        details = "not corrected for guessing: both hops are known in too few paths"
+        if corrected is not None:
+            details = f"corrected for guessing {corrected}"
         if composition["for another subject"] is not None:
             details += f"; the same answer for another subject {composition['for another subject']}"
         headline = Headline(

@@ -159,8 +159,9 @@ class TwoHopProbe:
             return "its object has no askable relation with one object, other than both ends"
         hops, revealed = [], 0
         for hop in ways.hops:
-            names = (*fact.object_names, *hop.names)
-            if named_in(self._composed(fact, hop.relation, fact.subject_label).prompt, names):
+            composed_text = self._composed(fact, hop.relation, fact.subject_label).prompt
+            second_text = Cloze(self._seconds[hop.relation], fact.object_label).prompt
+            if named_in(composed_text, fact.object_names) or named_in(f"{composed_text}\n{second_text}", hop.names):
                 revealed += 1
             elif not hop.shortcut:
                 hops.append(hop)
@@ -179,10 +180,10 @@ class TwoHopProbe:
         seconds = describe_facts(self._graph, [hop.hop.key for _, hop in drawn])
         pairs = [(first, second) for (first, _), second in zip(drawn, seconds, strict=True)]
 
-        def admits(place: int, label: str) -> bool:
+        def admits(place: int, label: str, middle: str) -> bool:
             first, second = pairs[place]
             prompt = self._composed(first, second.relation, label).prompt
-            return not named_in(prompt, (*first.object_names, *second.object_names))
+            return not named_in(prompt, (*first.object_names, *second.object_names, middle))
 
         others = self._others.draw(pairs, seed, admits)
         paths = []

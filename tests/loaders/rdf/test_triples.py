@@ -147,3 +147,6 @@ def test_entities_of_xml_are_expanded_within_limits(tmp_path: Path) -> None:
     bomb = document.format(f'<!ENTITY w "{"x" * 50}">{steps}')
     ((line, reason),) = read(tmp_path / "bomb.rdf", bomb)
     assert (line, reason) == (1, "an entity of its DOCTYPE stands for more than 10,000 characters; write them out")
+    # XML keeps the first declaration; the parser of RDF would expand the second in itself, and so on.
+    ((line, reason),) = read(tmp_path / "twice.rdf", document.format('<!ENTITY a "x">' + '<!ENTITY a "&a;&a;">' * 60))
+    assert (line, "declares an entity twice" in reason) == (1, True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 
@@ -12,6 +13,7 @@ from kgprobe.models.generating.generator import Answer, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import Model, Models
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.distractors.evidence import NamedEntity
 from kgprobe.probes.examples import PROBE as EXAMPLES
 from kgprobe.probes.generation import PROBE
 from kgprobe.probes.generation.evidence import GenerationEvidence
@@ -175,6 +177,30 @@ def test_what_cannot_be_asked_or_gets_no_text(loaded: Graph) -> None:
     scripted = Model("scripted", generator=Answering(lambda _: "Kyoto"))
     (ended,) = probe_of(loaded, scripted, prompt="examples").ask([KEYS["japan before"]], [3])
     assert ended.verdict is Verdict.UNASKABLE
+
+
+@pytest.mark.parametrize(
+    ("fact", "text", "verdict", "unplaced"),
+    [
+        ("japan", "not known to me", Verdict.REFUSED, 0),
+        ("japan", Answer("My lips", refused=True), Verdict.REFUSED, 0),
+        # A former, a right and another object before the refusal.
+        ("japan", "Kyoto, as I am not sure that it moved", Verdict.WRONG, 0),
+        ("bolivia", "La Paz, as I am not sure", Verdict.WRONG, 0),
+        ("japan", "Berlin, as I am not sure", Verdict.WRONG, 0),
+        ("japan", "a town on the sea", Verdict.WRONG, 1),
+    ],
+)
+def test_refusal_counts_before_names(
+    loaded: Graph, fact: str, text: str | Answer, verdict: Verdict, unplaced: int
+) -> None:
+    outcome = read(loaded, fact, text)
+    evidence = evidence_of(outcome)
+    assert (outcome.verdict, evidence.counts["unplaced"]) == (verdict, unplaced)
+    # Any value places a text about a year.
+    of_year = msgspec.structs.replace(evidence, object=NamedEntity("y", "1931"), other=None, former=(), beside=())
+    assert of_year.counts["unplaced"] == int(verdict is not Verdict.REFUSED)
+    assert msgspec.structs.replace(of_year, text="in 1850", counted=7).counts["unplaced"] == 0
 
 
 def test_examples_leave_room_for_what_is_written(loaded: Graph) -> None:

@@ -238,6 +238,9 @@ UNUSUAL = [
     Entity("gus", "Gus"),
     Entity("hal", "Hal"),
     Entity("ida", "Ida"),
+    Entity("jo", "Jo"),
+    Entity("state", "Singapore"),
+    Entity("city", "Singapore City", ("Singapore",)),
     *(Entity(f"c{n}", f"Land {n}") for n in range(5)),
     *(Entity(f"t{n}", f"Town {n}") for n in range(5)),
     Entity("1990", "1990", value="1990", datatype="year"),
@@ -252,6 +255,8 @@ WAYS = [
     Fact("shortcut", "cy", "lives", "c1"),
     Fact("joins", "t1", "likes", "cy", end="1999"),
     Fact("named", "di", "lives", "c1"),
+    Fact("named by the second", "jo", "lives", "state"),
+    Fact("city state", "state", "capital", "city"),
     Fact("no way", "ed", "lives", "c4"),
     Fact("two answers", "fay", "lives", "c3"),
     Fact("ended", "gus", "lives", "c2", end="1999"),
@@ -265,6 +270,7 @@ REASONS = {
     "several": "several objects by its relation",
     "shortcut": "a fact joins both ends",
     "named": "the question names the middle or the answer",
+    "named by the second": "the question names the middle or the answer",
     "no way": "no askable relation with one object",
     "two answers": "no askable relation with one object",
     "ended": "it has ended",
@@ -286,7 +292,27 @@ def test_paths_without_unique_hidden_middle_are_left_out(graph: Graph) -> None:
     assert isinstance(evidence, TwoHopEvidence)
     assert (evidence.right_answer, evidence.second_fact) == ("Town 2", "k2")
     # Neither those whom the sentences name nor the middle's own answer.
-    assert {rival.id for rival in evidence.second.rivals} <= {"t0", "t1", "t3", "t4"}
+    assert {rival.id for rival in evidence.second.rivals} <= {"t0", "t1", "t3", "t4", "city"}
+    # Nor does the control's question name its own middle.
+    for seed in range(6):
+        again = measured(graph, made_up(world(), composes=True), facts=keys, distractors=2, seed=seed)
+        others = [each.evidence.other for each in again.outcomes if isinstance(each.evidence, TwoHopEvidence)]
+        assert "Di of Land 1" not in {other.subject.label for other in others if other}
+
+
+@pytest.mark.usefixtures("home")
+def test_rate_without_correction_is_explained(graph: Graph) -> None:
+    load(graph, source := world())
+    homes = {fact.subject: fact.object for fact in source.fact_records if isinstance(fact, Fact)}
+    keys = [FactKey(f"p{n}", f"h{n}") for n in range(12)]
+    answers = {f"The country where Person {n} lives is": f"Land {homes[f'p{n}'][1:]}" for n in range(12)}
+    known = homes["p0"][1:]
+    answers[f"The capital of Land {known} is"] = f"Town {known}"
+    scorer = MadeUp(lambda prompt, name: -0.5 if answers.get(prompt) == name else -20 + number(prompt, name) / 2)
+    made = measured(graph, scorer, facts=keys, distractors=3)
+    [composition] = table(made, "composition")
+    assert composition["corrected for guessing"] is None
+    assert "not corrected for guessing: both hops are known in too few paths" in made.summary()
 
 
 @pytest.mark.usefixtures("home")
