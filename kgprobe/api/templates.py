@@ -1,6 +1,7 @@
 """``kgprobe.list_templates`` and other calls about templates of sentences and questions."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from kgprobe.results.templates import (
     fill_templates,
     written_templates,
 )
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.templates.check import check_file, check_graph
 from kgprobe.verbalize.templates.reading import asking_reader, scoring_reader
 from kgprobe.verbalize.templates.writing import (
@@ -119,6 +121,10 @@ def write_templates(
     model also ranks clozes by the probability of the objects of real facts, and a cloze must share a word with its
     relation or distinguish its facts from swapped ones. Templates that a relation has are kept.
 
+    A graph that is asked in a language (``open_graph(…, ask_in="de")``) gets templates in it. The file has them in the
+    relation's object of that language. Rules of English are not checked; German, French, Spanish and Chinese have some
+    of their own.
+
     The checks find malformed templates, not all wrong ones: look through the listed doubts, and for sentences in the
     wrong direction. The call resumes a file that it began; cached API answers are not paid for again.
 
@@ -144,17 +150,25 @@ def write_templates(
         on_written: called with each relation, also if nothing could be written.
 
     Raises:
-        ArgumentError: neither or both of ``model`` and ``from_label``; or another argument is out of range.
+        ArgumentError: neither or both of ``model`` and ``from_label``; ``from_label`` in a language without generic
+            templates; or another argument is out of range.
         UnknownNameError: no such relation or model.
-        KgprobeError: the file cannot be read or written, or has a line that is not a relation; the API declines all
+        KgprobeError: the file cannot be read or written, has a line that is not a relation, or one in another
+            language; the API declines all
             requests, or the budget is spent.
     """
     if (model is None) != from_label:
         raise ArgumentError("model", "or `from_label` is expected, exactly one of them.")
+    language = language_of(graph.language)
+    if from_label and language.note is not None:
+        raise ArgumentError(
+            "from_label", f"is for languages with generic templates; {language.name} has none. Use `model`."
+        )
     check_choice("fallback", fallback, FALLBACKS)
     proposals, keep = whole_number("proposals", proposals), whole_number("keep", keep)
     seed, relations = whole_number("seed", seed, 0), several("relations", relations)
     day = as_of_day(as_of)
+    notes: list[str] = []
 
     def write(pending: Sequence[Relation], known: Sequence[Relation]) -> Iterator[WrittenRelation]:
         if model is None:
@@ -163,10 +177,9 @@ def write_templates(
         scorer = None if is_api(opened.name) else opened.local_scorer()
         generator = opened.generator()
         reader = asking_reader(generator) if scorer is None else scoring_reader(scorer, known, seed)
-        writer = ModelWriter(
-            opened.name, generator, reader, scorer, proposals, keep, seed, day, with_generic=fallback == "generic"
-        )
-        return write_by_model(graph, writer, pending, known)
+        with_generic = fallback == "generic"
+        writer = ModelWriter(opened.name, generator, reader, scorer, proposals, keep, seed, day, with_generic, language)
+        return write_by_model(graph, writer, pending, known, notes.append)
 
     file = Path(output)
     missing = write_missing_templates(
@@ -179,7 +192,7 @@ def write_templates(
         on_progress=on_progress,
         on_written=on_written,
     )
-    return written_templates(file, missing)
+    return written_templates(file, replace(missing, notes=[*notes, *missing.notes]))
 
 
 def convert_patterns(

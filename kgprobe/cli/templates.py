@@ -127,6 +127,7 @@ def list_(
     help="Replacement where no proposal passes: a template made from the label, or none.",
 )
 @cloup.option("--load", is_flag=True, help="Load the file into the graph without review.")
+@ask_in_option
 @draw_options
 @graph_options
 @with_models(api=("batch_api",))
@@ -137,6 +138,7 @@ def write(
     model: str | None,
     files: tuple[Path, ...],
     mined: tuple[Path, ...],
+    ask_in: str | None,
     graph: str | None,
     as_json: bool,
     **options: Any,
@@ -148,7 +150,8 @@ def write(
     relation. Proposals must pass `kgprobe templates list --check` without warnings, must not express another relation,
     and must pass a second reading by the model: good English that means the relation. Look through the listed doubts,
     and for reversed sentences ("[X] is the founder of [Y]" although [Y] founded it): small models write badly, and the
-    checks do not find everything. Repeat the command to continue a file.
+    checks do not find everything. Repeat the command to continue a file. With --ask-in CODE, the templates are in that
+    language, and rules of English are not checked.
 
     --patterns converts BEAR's patterns (its folder, or metadata_relations.json), LAMA's (lines with `relation` and
     `template`), ParaRel's (lines with `pattern`; the file is named after its relation), tables of relations with
@@ -161,6 +164,7 @@ def write(
     \b
     kgprobe templates write --model hf:Qwen/Qwen2.5-7B-Instruct -o templates.jsonl
     kgprobe templates write --model openai:NAME --max-tokens 1000000
+    kgprobe templates write --model openai:NAME --ask-in de -o german.jsonl
     kgprobe templates write --from-label -o templates.jsonl
     kgprobe templates write --patterns BEAR -o templates.jsonl
     kgprobe templates write --patterns P19.jsonl --mined mine/P19.jsonl
@@ -179,7 +183,7 @@ def write(
             click.echo(f"{relation.label or relation.id} ({relation.id}): {written.reason}.", err=True)
 
     title = f"Writing with {model}" if model else "Writing"
-    with open_graph(graph) as connection, progress_bars(title) as on_progress:
+    with open_graph(graph, ask_in=ask_in) as connection, progress_bars(title) as on_progress:
         try:
             result = kgprobe.write_templates(
                 connection, model=model, on_progress=on_progress, on_written=report_failure, **options

@@ -1,6 +1,7 @@
 """Templates as a user calls for them, on both engines."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,8 +164,9 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self) -> None:
+    def __init__(self, answers: Mapping[str, str] | None = None) -> None:
         self.prompts: list[str] = []
+        self._answers = answers or {"twin town": TWIN, "ruled by": "Nothing."}
 
     def describe(self) -> dict[str, object]:
         return {}
@@ -172,9 +174,8 @@ class Scripted:
     def answer(self, requests: list[Request], progress: object = None) -> list[Answer]:
         assert progress is None
         self.prompts += [request.prompt for request in requests]
-        answers = {"twin town": TWIN, "ruled by": "Nothing."}
         labels = [request.prompt.rpartition("Relation: ")[2].splitlines()[0] for request in requests]
-        return [Answer(answers.get(label, "")) for label in labels]
+        return [Answer(self._answers.get(label, "")) for label in labels]
 
 
 def answering(generator: Generator) -> Model:
@@ -214,6 +215,61 @@ def test_write_by_a_model(bare: Graph, tmp_path: Path) -> None:
         bare, tmp_path / "none.jsonl", model=model, proposals=2, relations=["R3"], fallback="none"
     )
     assert [each.reason for each in none.failed] == ["none of 2 answers has a sentence with [X] and [Y]"]
+
+
+GERMAN_TWIN = """\
+Die Partnerstadt von [X] ist [Y].
+Statement: [X] hat die Partnerstadt [Y].
+Yes/no question: Hat [X] die Partnerstadt [Y]?
+Wh-question: Was ist die Partnerstadt von [X]?
+"""
+
+
+def named(label: str) -> dict[str, dict[str, str]]:
+    return {"de": {"label": label}}
+
+
+def test_write_in_language_stores_its_templates_alone(graph: Graph, tmp_path: Path) -> None:
+    entities = [Entity("a", "Munich", texts=named("München")), Entity("b", "Cracow", texts=named("Krakau"))]
+    english = Relation("R1", "twin town", clozes=("The twin town of [X] is [Y]",), texts=named("Partnerstadt"))
+    facts = [Fact("f", "a", "R1", "b")]
+    load(graph, WrittenSource(entities, facts, [english], languages=("en", "de", "zh-Hans", "pl")))
+    path, generator = tmp_path / "german.jsonl", Scripted({"Partnerstadt": GERMAN_TWIN})
+    model = Model("openai:scripted", generator=generator)
+    german = graph.in_language("de")
+    result = kgprobe.write_templates(german, path, model=model, proposals=2, load=True)
+    assert generator.prompts[0].endswith("Relation: Partnerstadt\nExample: [X] = München, [Y] = Krakau\nSentence:")
+    assert result.notes == [
+        "No relation has templates of all kinds in German: the prompt shows English ones.",
+        "Not checked by rules in German: tense, direction. Review the templates.",
+    ]
+    [line] = lines_of(path)
+    assert (line["label"], line["clozes"], "statements" in line) == ("twin town", [*english.clozes], False)
+    own = line["de"]
+    assert own == {
+        "label": "Partnerstadt",
+        "clozes": ["Die Partnerstadt von [X] ist [Y]"],
+        "statements": ["[X] hat die Partnerstadt [Y]."],
+        "yes_no_questions": ["Hat [X] die Partnerstadt [Y]?"],
+        "wh_questions": ["Was ist die Partnerstadt von [X]?"],
+        "reverse_clozes": ["[Y] ist Partnerstadt von [X]"],
+    }
+    # The graph has them in that language alone.
+    listed = {row["template"] for row in kgprobe.list_templates(german, ["R1"]).rows()}
+    assert listed >= {"Die Partnerstadt von [X] ist [Y]", "[X] hat die Partnerstadt [Y]."}
+    assert [row["template"] for row in kgprobe.list_templates(graph, ["R1"]).rows()] == [*english.clozes]
+    asked = len(generator.prompts)
+    assert kgprobe.write_templates(german, path, model=model).templates == []
+    assert len(generator.prompts) == asked
+    # A file of another language is not continued.
+    with pytest.raises(KgprobeError, match=r"german\.jsonl, line 1: R1 has no templates in 'zh-Hans'\. Write into"):
+        kgprobe.write_templates(graph.in_language("zh-hans"), path, from_label=True)
+    with pytest.raises(ArgumentError, match="`from_label` is for languages with generic templates; pl has none"):
+        kgprobe.write_templates(graph.in_language("pl"), path, from_label=True)
+    chinese = kgprobe.write_templates(graph.in_language("zh-hans"), path, from_label=True, force=True, load=True)
+    assert {row.source for row in chinese.templates} == {"generic"}
+    assert list(lines_of(path)[0].keys() & {"zh-hans", "zh_hans"}) == ["zh-hans"]
+    assert kgprobe.list_templates(graph.in_language("zh-hans"), ["R1"]).rows()
 
 
 def test_ended_call_continues_with_the_next_relation(bare: Graph, tmp_path: Path) -> None:

@@ -112,6 +112,13 @@ def test_write_by_an_api_model_resumes_after_a_spent_budget(add_graph: Callable[
         assert (again["templates"], again["kept"], len(proxy.seen)) == ([], 1, asked)
 
 
+def test_templates_write_in_a_language_needs_names_in_it(bare: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "templates.jsonl"
+    done = run("templates", "write", "--from-label", "--ask-in", "de", "-o", str(path), **bare)
+    assert (done.returncode, path.exists()) == (2, False)
+    assert "--ask-in is 'de'; this graph has no loads with a language" in done.stderr
+
+
 def test_templates_write_from_patterns_reports_problems(tmp_path: Path) -> None:
     source, path = tmp_path / "P19.jsonl", tmp_path / "templates.jsonl"
     source.write_text('{"pattern": "[X] was born in [Y] ."}\n' + '{"pattern": 1}\n' * 33)

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.base.records import Placed, Rejected, Relation
+from kgprobe.base.records import Placed, Rejected, Relation, property_in
 from kgprobe.sources.lines import InputFile, decoded_lines, open_input
 from kgprobe.sources.values import check_id, tidy, tidy_all
 from kgprobe.verbalize.templates.kinds import FULL_STOPS, KINDS, REVERSE_KINDS, SENTENCE, check_template
@@ -94,8 +94,11 @@ def _wikifactdiff_relations(file: InputFile) -> Iterator[Placed]:
                 yield Placed(line, record, file.name)
 
 
-def relations_in(path: Path) -> list[str]:
-    """Return the ids of the relations in a file; none if the file is missing or empty."""
+def relations_in(path: Path, language: str | None = None) -> list[str]:
+    """Return the ids of the relations in a file; none if the file is missing or empty.
+
+    With a language, KgprobeError for a relation without templates in it: the file is one of another language.
+    """
     if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return []
     rejected: dict[int, Rejected] = {}
@@ -107,12 +110,22 @@ def relations_in(path: Path) -> list[str]:
             # The rejected record on its line was a template of it.
             rejected.pop(line, None)
             ids.append(record.id)
+            if language is not None and not _has_templates(record, language):
+                raise KgprobeError(
+                    f"{path}, line {line:,}: {record.id} has no templates in {language!r}. Write into another `output`,"
+                    " or overwrite the file with `force`."
+                )
     for line, record in rejected.items():
         raise KgprobeError(
             f"{path}, line {line:,}: {record.reason}. Nothing was added, because this line is not a relation. Correct"
             " it, or overwrite the file."
         )
     return ids
+
+
+def _has_templates(relation: Relation, language: str) -> bool:
+    texts = {property_in("", code): text for code, text in relation.texts.items()}.get(property_in("", language), {})
+    return not texts.keys() <= {"label", "aliases", "description"}
 
 
 def open_for_relations(path: Path, *, overwrite: bool) -> TextIO:
@@ -131,7 +144,8 @@ def open_for_relations(path: Path, *, overwrite: bool) -> TextIO:
 def relation_line(relation: Relation, notes: Mapping[str, Any] | None = None) -> str:
     """Return a relation, with notes by key, as a JSON line without empty fields."""
     fields = {name: value for name, value in asdict(relation).items() if value not in ("", ())}
-    texts = fields.pop("texts")
+    # Codes from the names of properties have no hyphen.
+    texts = {code.replace("_", "-"): text for code, text in fields.pop("texts").items()}
     return json.dumps({**fields, **texts, **(notes or {})}, ensure_ascii=False) + "\n"
 
 

@@ -333,6 +333,9 @@ class _Rule:
     has: bool = False
 
 
+# Problems of templates whose verb is not among the listed ones; written templates may have others.
+UNKNOWN_VERB, UNKNOWN_VERB_FIRST = "has no known verb", "does not begin with a verb"
+_NAME, _ARTICLE = r"\[[XY]\]", "has an article before a name"
 _ANY, _CLOZE, _YES_NO, _WH = "", "cloze", "yes_no_question", "wh_question"
 _GERMAN_VERB = "|".join({*_GERMAN_VERBS, *_GERMAN_VERBS.values(), "lautet", "lautete"})
 _FRENCH_VERB = "|".join({*_FRENCH_VERBS, *_FRENCH_VERBS.values()})
@@ -340,17 +343,18 @@ _SPANISH_VERB = "|".join({*_SPANISH_VERBS, *_SPANISH_VERBS.values()})
 _RULES: Mapping[str, tuple[_Rule, ...]] = {
     "de": (
         _Rule(_ANY, r"^(?:\[|[A-ZÄÖÜ])", "does not begin with a capital", has=True),
-        _Rule(_YES_NO, rf"^(?i:{_GERMAN_VERB}|hat|war|kann|trifft)\b", "does not begin with a verb", has=True),
+        _Rule(_YES_NO, rf"^(?i:{_GERMAN_VERB}|hat|war|kann|trifft)\b", UNKNOWN_VERB_FIRST, has=True),
         _Rule(
             _WH,
-            r"^(?:Wo\w+|W(?:as|er|en|em|ann|ie|elche[mnrs]?)|(?:An|Auf|Aus|Bei|Durch|Für|Gegen|In|Mit|Nach|Über"
+            r"^(?:Wo\w*|W(?:as|er|en|em|ann|ie|elche[mnrs]?)|(?:An|Auf|Aus|Bei|Durch|Für|Gegen|In|Mit|Nach|Über"
             r"|Unter|Von|Zu) (?:w(?:as|en|em|elche[mnrs]?)))\b",
             "does not begin with a question word",
             has=True,
         ),
-        _Rule(_CLOZE, rf"(?i)\b(?:{_GERMAN_VERB})\b", "has no known verb", has=True),
+        _Rule(_CLOZE, rf"(?i)\b(?:{_GERMAN_VERB})\b", UNKNOWN_VERB, has=True),
+        _Rule(_ANY, rf"(?i)^[^,]*\b(?:d(?:er|ie|as|en|em|es)|ein(?:e[mnrs]?)?|im|vom|zum|zur) {_NAME}", _ARTICLE),
         _Rule(_ANY, r"\b(?:der|die|das|ein|eine)/", "has alternatives"),
-        _Rule(_ANY, r"(?i)\b(?:der|die|das|den|dem) (?:der|die|das|den|dem)\b", "has two articles in a row"),
+        _Rule(_ANY, r"(?i)^[^,]*\b(?:der|die|das|den|dem) (?:der|die|das|den|dem)\b", "has two articles in a row"),
     ),
     "fr": (
         _Rule(_ANY, r"^(?:\[|[A-ZÀÂÇÉÈÊÎÔŒÙ])", "does not begin with a capital", has=True),
@@ -364,21 +368,23 @@ _RULES: Mapping[str, tuple[_Rule, ...]] = {
             "does not begin with a question word",
             has=True,
         ),
-        _Rule(_CLOZE, rf"(?i)\b(?:{_FRENCH_VERB})\b", "has no known verb", has=True),
+        _Rule(_CLOZE, rf"(?i)\b(?:{_FRENCH_VERB})\b", UNKNOWN_VERB, has=True),
+        _Rule(_ANY, rf"(?i)\b(?:(?:le|la|les|du|des|aux?|une?) |[dl]['’]){_NAME}", _ARTICLE),
         _Rule(_ANY, r"(?i)\b(?:de|à) (?:le|les)\s", "has a preposition that does not contract with its article"),
         _Rule(_ANY, r"(?i)\b(?:de|que) [aeiouéèêâî]", "has a vowel that is not elided"),
     ),
     "es": (
         _Rule("question", r"^¿[^¿?]+\?$", "is not between ¿ and ?", has=True),
         _Rule(_CLOZE, r"^(?:\[|[A-ZÁÉÍÑÓÚ])", "does not begin with a capital", has=True),
-        _Rule(_YES_NO, rf"^¿(?i:{_SPANISH_VERB}|está|fue|ha)\b", "does not begin with a verb", has=True),
+        _Rule(_YES_NO, rf"^¿(?i:{_SPANISH_VERB}|está|fue|ha)\b", UNKNOWN_VERB_FIRST, has=True),
         _Rule(
             _WH,
             r"^¿(?:[A-Z]\w* )?(?i:qué|quién(?:es)?|cuál(?:es)?|dónde|cuándo|cómo)\b",
             "does not begin with a question word",
             has=True,
         ),
-        _Rule(_CLOZE, rf"(?i)\b(?:{_SPANISH_VERB})\b", "has no known verb", has=True),
+        _Rule(_CLOZE, rf"(?i)\b(?:{_SPANISH_VERB})\b", UNKNOWN_VERB, has=True),
+        _Rule(_ANY, rf"(?i)\b(?:el|la|los|las|al|del|una?) {_NAME}", _ARTICLE),
         _Rule(_ANY, r"\b(?:de|a) el\b", "has a preposition that does not contract with el"),
     ),
     "zh": (

@@ -1,4 +1,4 @@
-"""Second reading of templates that a model wrote: does the model read them as good English about their relation?
+"""Second reading of templates that a model wrote: does the model read them as good sentences about their relation?
 
 Each template is filled with some facts. A model behind an API is asked a yes/no question about each sentence; the
 result is the share of yes. Small models answer such questions at random, so a model on this machine scores the
@@ -6,7 +6,7 @@ sentence instead. After a relation's name and the two names, the sentence should
 
 1. the same sentence after the names of other relations: it means the relation;
 2. the same sentence with both names exchanged: it has the right direction;
-3. its words in random order: it is English.
+3. its words in random order (characters in a language without spaces): it is a sentence.
 
 The result is the lowest of the three shares of won comparisons. Questions with one name, and relations with facts in
 both directions, have no second comparison. docs/methods/sentences.md has measured values.
@@ -28,9 +28,11 @@ from kgprobe.models.scoring.contract import TextScorer
 from kgprobe.models.scoring.tokens import TextError
 from kgprobe.verbalize.answers import read_yes_no
 from kgprobe.verbalize.articles import mention
+from kgprobe.verbalize.language import ENGLISH, Language
 from kgprobe.verbalize.sentences import fill
 from kgprobe.verbalize.templates.generic import label_of
-from kgprobe.verbalize.templates.proposals import SHOTS
+from kgprobe.verbalize.templates.kinds import QUESTION_MARKS
+from kgprobe.verbalize.templates.proposals import SHOTS, named_language
 
 # Facts with which a template is read.
 READ_FACTS = 3
@@ -59,10 +61,12 @@ class TemplateReading:
     relation: Relation
     facts: Sequence[tuple[str, str]]
     is_symmetric: bool = False
+    language: Language = ENGLISH
 
     def text(self, subject: str, object_: str) -> str:
         """Return the template, filled with two names, with the punctuation mark of a sentence or question."""
-        return fill(f"{self.template}{'.' if self.kind.endswith('cloze') else ''}", subject, object_)
+        template = self.language.sentence(self.template) if self.kind.endswith("cloze") else self.template
+        return fill(template, subject, object_, self.language)
 
 
 # Returns the share in favour of each template, in [0, 1].
@@ -90,16 +94,19 @@ def asking_reader(generator: Generator) -> Reader:
 
 
 def _read_by_asking(generator: Generator, readings: Sequence[TemplateReading]) -> list[float]:
-    requests, sizes = [], []
+    requests, sizes, languages = [], [], []
     for reading in readings:
         prompts = reading_prompts(reading)
         requests += [Request(prompt, _ANSWER_TOKENS) for prompt in prompts]
         sizes.append(len(prompts))
+        languages += [reading.language] * len(prompts)
     votes = []
-    for answer in generator.answer(requests):
+    for answer, language in zip(generator.answer(requests), languages, strict=True):
         if isinstance(answer, Unanswered):
             raise TextError(f"the second reading got no answer: {answer.reason}")
         yes = None if answer.refused else read_yes_no(answer.text).yes
+        if yes is None and not answer.refused:
+            yes = read_yes_no(answer.text, language).yes
         votes.append(0.5 if yes is None else float(yes))
     shares, begin = [], 0
     for size in sizes:
@@ -126,12 +133,13 @@ def reading_prompts(reading: TemplateReading) -> list[str]:
         described = f"{described} ({relation.description})"
     noun = "question" if reading.kind.endswith("question") else "sentence"
     meaning = _MEANINGS.get(reading.kind, _STATES)
+    good = "good English" if reading.language.is_english else f"correct in {named_language(reading.language)}"
     prompts = []
     for subject, object_ in reading.facts[:READ_FACTS]:
         prompts.append(
             f"Subject: {subject}\nRelation: {described}\nObject: {object_}\n"
             f"{noun.capitalize()}: {reading.text(subject, object_)}\n\n"
-            f"Is this {noun} good English, and does it {meaning}? Answer yes or no."
+            f"Is this {noun} {good}, and does it {meaning}? Answer yes or no."
         )
     return prompts
 
@@ -177,21 +185,21 @@ def _read_by_scoring(
 
 def _sentences(reading: TemplateReading, relations: Sequence[Relation], seed: int) -> list[_Compared]:
     """Return the sentences to score for a reading: for each fact the own one, then those to compare it with."""
-    label = label_of(reading.relation) or reading.relation.id
+    label, language = label_of(reading.relation) or reading.relation.id, reading.language
     others = _other_labels(reading.relation, relations, seed)
     generator = np.random.default_rng([seed, zlib.crc32(reading.template.encode())])
     sentences = []
     for subject, object_ in reading.facts[:READ_FACTS]:
         text, exchanged = reading.text(subject, object_), reading.text(object_, subject)
-        prompt = _block(label, subject, object_, text)
+        prompt = _block(label, subject, object_, text, language)
         sentences.append(_Compared(prompt, text, 0))
-        sentences += [_Compared(_block(other, subject, object_, text), text, 1) for other in others]
+        sentences += [_Compared(_block(other, subject, object_, text, language), text, 1) for other in others]
         if not (reading.is_symmetric or reading.kind.endswith("wh_question")):
             sentences.append(_Compared(prompt, exchanged, 2))
-        words, mark = text[:-1].split(), text[-1:]
+        words, mark = text[:-1].split() if language.joiner else list(text[:-1]), text[-1:]
         for _ in range(READ_ORDERS):
             order = generator.permutation(len(words))
-            sentences.append(_Compared(prompt, " ".join(words[place] for place in order) + mark, 3))
+            sentences.append(_Compared(prompt, language.joiner.join(words[place] for place in order) + mark, 3))
     return sentences
 
 
@@ -219,9 +227,11 @@ def _other_labels(relation: Relation, relations: Sequence[Relation], seed: int) 
     return list(dict.fromkeys(drawn))[:READ_RELATIONS]
 
 
-def _block(label: str, subject: str, object_: str, text: str) -> str:
-    noun = "Question" if text.endswith("?") else "Sentence"
-    return f"Relation: {label}\nSubject: {mention(subject)}\nObject: {mention(object_)}\n{noun}:"
+def _block(label: str, subject: str, object_: str, text: str, language: Language = ENGLISH) -> str:
+    noun = "Question" if text.endswith(QUESTION_MARKS) else "Sentence"
+    if language.is_english:
+        subject, object_ = mention(subject), mention(object_)
+    return f"Relation: {label}\nSubject: {subject}\nObject: {object_}\n{noun}:"
 
 
 def _example_blocks() -> str:

@@ -5,7 +5,8 @@ the mean log-probability of the objects of real facts, if the model is on this m
 answers that contain them. A cloze without any word of the relation must also distinguish the relation's facts from
 swapped ones. The best proposals of each kind are read again by the model (:mod:`.reading`). Generic templates replace
 kinds without any. Review the results: plausible errors are not all detected. Templates for relations that lack a kind
-of them are written into a file for a person to review.
+of them are written into a file for a person to review. A graph asked in a language gets templates in it, which a file
+has in the relation's object of that language.
 """
 
 import zlib
@@ -20,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kgprobe.base.progress import OnProgress, StepProgress
-from kgprobe.base.records import Relation
+from kgprobe.base.records import Relation, is_english, property_in
 from kgprobe.base.sanitize import counted
 from kgprobe.graph.client import Graph
 from kgprobe.graph.loading import load_source
@@ -31,6 +32,7 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.askable_relations import relations_of_persons
+from kgprobe.verbalize.language import ENGLISH, Language, language_of
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.templates.check import check_relation
 from kgprobe.verbalize.templates.examples import ExampleFact, examples_of, relations_of
@@ -38,6 +40,7 @@ from kgprobe.verbalize.templates.file import open_for_relations, relation_line, 
 from kgprobe.verbalize.templates.generic import FIELDS, cloze_of_label, generic_relation, label_of
 from kgprobe.verbalize.templates.proposals import (
     LINES,
+    SHOTS,
     Shot,
     counterpart,
     objections,
@@ -175,6 +178,7 @@ class ModelWriter:
         seed: seed of the answers, together with the relation's id.
         as_of: reference date (``yyyymmdd``); facts that have ended are not used, if there are others.
         with_generic: True if generic templates replace kinds without any.
+        language: language of the templates.
     """
 
     name: str
@@ -186,6 +190,7 @@ class ModelWriter:
     seed: int
     as_of: int
     with_generic: bool = True
+    language: Language = ENGLISH
 
     def write(
         self,
@@ -210,17 +215,17 @@ class ModelWriter:
             shown = shot_of(relation, current)
             answers = draw(
                 self.generator,
-                writing_prompt(shots, shown),
+                writing_prompt(shots, shown, self.language),
                 self.proposals,
                 [self.seed, zlib.crc32(relation.id.encode())],
             )
-            proposals = sift(answers, shown, lacking, relation, current, others)
+            proposals = sift(answers, shown, lacking, relation, current, others, self.language)
             if self.scorer is not None:
-                weigh_candidates(self.scorer, proposals, relation, current)
+                weigh_candidates(self.scorer, proposals, relation, current, self.language)
             kept = self._read(relation, proposals, shown.facts, _is_symmetric(current))
-        templates = _templates_of(kept, lacking)
+        templates = _templates_of(kept, lacking, self.language)
         if self.with_generic:
-            templates = _with_generic(templates, generic_relation(relation, who), lacking)
+            templates = _with_generic(templates, generic_relation(relation, who, self.language), lacking)
         return self._result(relation, templates, proposals, examples, lacking)
 
     def _read(
@@ -237,7 +242,10 @@ class ModelWriter:
                 del candidates[:missing]
             if not batch:
                 return kept
-            readings = [TemplateReading(kind, each.template, relation, facts, is_symmetric) for kind, each in batch]
+            readings = [
+                TemplateReading(kind, each.template, relation, facts, is_symmetric, self.language)
+                for kind, each in batch
+            ]
             for (kind, candidate), share in zip(batch, self.reader(readings), strict=True):
                 if verdict_of(share) is ReadingVerdict.FAILED:
                     proposals.rejected[kind][candidate.template] = [f"failed the second reading ({share:.0%})"]
@@ -256,7 +264,10 @@ class ModelWriter:
             reason = _reason_for_none(proposals, self.proposals, examples)
             return WrittenRelation(relation, self.name, reason=reason)
         completed_relation = _with_templates(relation, templates)
-        doubts = [*_doubts(relation, templates), *_doubts_of_check(completed_relation, templates, examples)]
+        doubts = [
+            *_doubts(relation, templates, self.language),
+            *_doubts_of_check(completed_relation, templates, examples, self.language),
+        ]
         written = {each.kind for each in templates if each.source == MODEL}
         generic = {each.kind: each.template for each in templates if each.source == GENERIC}
         for kind in _READ:
@@ -288,31 +299,39 @@ def sift(
     relation: Relation,
     examples: Sequence[ExampleFact],
     others: Sequence[Relation],
+    language: Language = ENGLISH,
 ) -> Proposals:
     """Return the proposals in answers, checked by rules; the most frequent ones are first."""
-    counts = Counter(chain.from_iterable(proposed(answer, shown) for answer in answers))
+    counts = Counter(chain.from_iterable(proposed(answer, shown, language) for answer in answers))
     pasts = {kind: [template for of, template in counts if of == past] for past, kind in _PASTS.items()}
     proposals = Proposals()
     for (kind, template), _ in counts.most_common():
         if kind not in _READ or kind not in kinds:
             continue
-        past = counterpart(template, pasts[kind]) if kind in pasts else None
-        if problems := objections(kind, template, relation, examples, others, past):
+        past = counterpart(template, pasts[kind], language) if kind in pasts else None
+        if problems := objections(kind, template, relation, examples, others, past, language):
             proposals.rejected[kind][template] = problems
         else:
             proposals.candidates[kind].append(TemplateCandidate(template, past))
     return proposals
 
 
-def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, examples: Sequence[ExampleFact]) -> None:
+def weigh_candidates(
+    scorer: Scorer,
+    proposals: Proposals,
+    relation: Relation,
+    examples: Sequence[ExampleFact],
+    language: Language = ENGLISH,
+) -> None:
     """Sort the candidates for clozes by the log-probability of objects, and reject those without meaning.
 
     Cost: ``WEIGHED_FACTS`` prompts with as many names for each cloze.
     """
     by_template = {candidate.template: candidate for candidate in proposals.candidates["cloze"]}
     kept = []
-    for weighed in weigh(scorer, list(by_template), examples):
-        if shares_word(weighed.cloze, relation) or (weighed.paired is not None and weighed.paired >= PAIRED):
+    for weighed in weigh(scorer, list(by_template), examples, language):
+        is_apart = weighed.paired is not None and weighed.paired >= PAIRED
+        if is_apart or shares_word(weighed.cloze, relation, language):
             kept.append(weighed)
         else:
             share = "" if weighed.paired is None else f" ({weighed.paired:.0%} of pairs)"
@@ -322,7 +341,9 @@ def weigh_candidates(scorer: Scorer, proposals: Proposals, relation: Relation, e
     proposals.candidates["cloze"] = [replace(by_template[weighed.cloze], weighed=weighed) for weighed in kept]
 
 
-def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[ExampleFact]) -> list[Weighed]:
+def weigh(
+    scorer: Scorer, clozes: Sequence[str], examples: Sequence[ExampleFact], language: Language = ENGLISH
+) -> list[Weighed]:
     """Score clozes by the log-probabilities of the objects of facts, in the order of the clozes.
 
     One fact per subject is used, for the first ``WEIGHED_FACTS``. TextError: the model cannot encode a name.
@@ -332,12 +353,12 @@ def weigh(scorer: Scorer, clozes: Sequence[str], examples: Sequence[ExampleFact]
         objects.setdefault(example.subject, example.object)
     facts = list(objects.items())[:WEIGHED_FACTS]
     labels = [label for _, label in facts]
-    filled = [Cloze(template, subject) for template, (subject, _) in product(clozes, facts)]
+    filled = [Cloze(template, subject, language=language) for template, (subject, _) in product(clozes, facts)]
     names = []
     for cloze in filled:
         continuations = [cloze.continuations([label])[0] for label in labels]
         names.append(continuations)
-    scores = scorer.score([cloze.prompt for cloze in filled], names)
+    scores = scorer.score([cloze.prompt for cloze in filled], names, separator=language.joiner)
     for scored in scores:
         for reason in scored.reasons.values():
             raise TextError(reason)
@@ -383,7 +404,7 @@ def _reason_for_none(proposals: Proposals, answers: int, examples: Sequence[Exam
 
 
 def _templates_of(
-    kept: Mapping[str, Sequence[tuple[TemplateCandidate, float]]], lacking: Sequence[str]
+    kept: Mapping[str, Sequence[tuple[TemplateCandidate, float]]], lacking: Sequence[str], language: Language
 ) -> list[WrittenTemplate]:
     """Return the templates of the model that were kept, and their clozes in the past, by kind."""
     by_kind: dict[str, list[WrittenTemplate]] = {kind: [] for kind in LINES}
@@ -394,7 +415,9 @@ def _templates_of(
         if past_kind in lacking:
             templates = [candidate.template for candidate, _ in kept.get(kind, ())]
             pasts = dict.fromkeys(candidate.past for candidate, _ in kept.get(kind, ()))
-            new = [past for past in pasts if past is not None and past not in templates]
+            # Only English clozes are known to be in the past without being repeated.
+            known = templates if language.is_english else ()
+            new = [past for past in pasts if past is not None and past not in known]
             by_kind[past_kind] = [WrittenTemplate(past_kind, past, MODEL) for past in new]
     return list(chain.from_iterable(by_kind.values()))
 
@@ -422,22 +445,22 @@ def _with_templates(relation: Relation, templates: Sequence[WrittenTemplate]) ->
     return replace(relation, **fields)  # type: ignore[arg-type]
 
 
-def _doubts(relation: Relation, templates: Sequence[WrittenTemplate]) -> Iterator[Doubt]:
+def _doubts(relation: Relation, templates: Sequence[WrittenTemplate], language: Language) -> Iterator[Doubt]:
     """Yield the doubts about the templates of a model: of the second reading, and of their words."""
     for each in templates:
         if each.reading is not None:
             if verdict_of(each.reading) is ReadingVerdict.UNCERTAIN:
                 yield Doubt(each.kind, each.template, f"is uncertain in the second reading ({each.reading:.0%})")
-            if not shares_word(each.template, relation):
+            if not shares_word(each.template, relation, language):
                 yield Doubt(each.kind, each.template, "has no word of the relation's names or description")
 
 
 def _doubts_of_check(
-    relation: Relation, templates: Sequence[WrittenTemplate], examples: Sequence[ExampleFact]
+    relation: Relation, templates: Sequence[WrittenTemplate], examples: Sequence[ExampleFact], language: Language
 ) -> Iterator[Doubt]:
     """Yield the flaws of new templates that `kgprobe.check_templates` finds in the whole relation."""
     new = {each.template for each in templates} | {""}
-    for flaw in check_relation(relation, examples):
+    for flaw in check_relation(relation, examples, language):
         if flaw.template in new:
             yield Doubt(flaw.kind, flaw.template, flaw.problem)
 
@@ -447,39 +470,61 @@ def write_from_labels(graph: Graph, relations: Sequence[Relation], as_of: int) -
 
     Templates that a relation has are kept. Facts used in the checks are as of ``as_of`` (``yyyymmdd``).
     """
+    language = language_of(graph.language)
     of_persons = relations_of_persons(graph, [relation.id for relation in relations])
     for relation in relations:
         examples = examples_of(graph, relation.id, as_of)
-        cloze = cloze_of_label(label_of(relation))
+        who = relation.id in of_persons
+        cloze = _generic_cloze(relation, who, language)
         if not label_of(relation):
             yield WrittenRelation(relation, LABEL, reason="it has no label")
         elif cloze is None:
             source = "label" if relation.label else "id, used as its label,"
             yield WrittenRelation(relation, LABEL, reason=f"its {source} is not a phrase that can form a sentence")
-        elif not relation.clozes and (problems := objections("cloze", cloze, relation, examples, ())):
+        elif not relation.clozes and (
+            problems := objections("cloze", cloze, relation, examples, (), language=language)
+        ):
             yield WrittenRelation(relation, LABEL, reason=f"{cloze!r} {', '.join(problems)}")
         else:
-            yield _generic_result(relation, examples, relation.id in of_persons)
+            yield _generic_result(relation, examples, who, language)
 
 
-def _generic_result(relation: Relation, examples: Sequence[ExampleFact], who: bool) -> WrittenRelation:
+def _generic_cloze(relation: Relation, who: bool, language: Language) -> str | None:
+    if language.is_english:
+        return cloze_of_label(label_of(relation))
+    return next(iter(generic_relation(relation, who, language).clozes), None)
+
+
+def _generic_result(
+    relation: Relation, examples: Sequence[ExampleFact], who: bool, language: Language
+) -> WrittenRelation:
     lacking = [kind for kind in LINES if not getattr(relation, f"{kind}s")]
-    templates = _with_generic((), generic_relation(relation, who), lacking)
+    templates = _with_generic((), generic_relation(relation, who, language), lacking)
     if not templates:
         return WrittenRelation(relation, LABEL, reason="its label gives no further template")
     both = _with_templates(relation, templates)
-    return WrittenRelation(both, LABEL, templates, list(_doubts_of_check(both, templates, examples)))
+    return WrittenRelation(both, LABEL, templates, list(_doubts_of_check(both, templates, examples, language)))
 
 
 def write_by_model(
-    graph: Graph, writer: ModelWriter, relations: Sequence[Relation], known: Sequence[Relation]
+    graph: Graph,
+    writer: ModelWriter,
+    relations: Sequence[Relation],
+    known: Sequence[Relation],
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> Iterator[WrittenRelation]:
     """Write the lacking templates of each relation with a model, and keep those that pass the checks.
 
     Cost: per relation ``proposals`` answers, and ``READ_FACTS`` requests for each template that is read; a model on
-    this machine also weighs each cloze.
+    this machine also weighs each cloze. Notes say what is English in another language, and what is not checked.
     """
-    shots = shots_of(known, lambda relation: examples_of(graph, relation.id, writer.as_of), writer.seed)
+    language = writer.language
+    shots = shots_of(known, lambda relation: examples_of(graph, relation.id, writer.as_of), writer.seed, language)
+    if not language.is_english:
+        if shots is SHOTS:
+            on_note(f"No relation has templates of all kinds in {language.name}: the prompt shows English ones.")
+        forms = "" if language.note is None else ", grammar"
+        on_note(f"Not checked by rules in {language.name}: tense, direction{forms}. Review the templates.")
     of_persons = relations_of_persons(graph, [relation.id for relation in relations])
     for relation in relations:
         examples = examples_of(graph, relation.id, writer.as_of)
@@ -522,7 +567,8 @@ def write_missing_templates(
 
     ``relations`` are ids or names; empty means all.
     """
-    existing = [] if force else relations_in(path)
+    code = None if graph.language is None or is_english(graph.language) else graph.language
+    existing = [] if force else relations_in(path, code)
     known = relations_of(graph)
     chosen = relation_ids(graph, relations)
     without = []
@@ -531,6 +577,7 @@ def write_missing_templates(
         if relation.active is not False and lacks and (not chosen or relation.id in chosen):
             without.append(relation)
     pending = [relation for relation in without if relation.id not in existing]
+    as_loaded = {relation.id: relation for relation in relations_of(graph.in_language(None))} if graph.language else {}
     written: list[WrittenRelation] = []
     failed: list[WrittenRelation] = []
     if pending:
@@ -541,7 +588,8 @@ def write_missing_templates(
                 if result.reason is None:
                     written.append(result)
                     # Flush each relation, so that an interrupted call loses nothing.
-                    file.write(relation_line(result.relation, result.remarks()))
+                    relation = _in_file(result, as_loaded.get(result.relation.id), code)
+                    file.write(relation_line(relation, result.remarks()))
                     file.flush()
                 else:
                     failed.append(result)
@@ -549,9 +597,22 @@ def write_missing_templates(
                 on_progress(StepProgress("Writing", done, len(pending), "relations"))
     loaded = load and bool(written or existing)
     if loaded:
-        load_source(graph, open_source("table", relations=path))
+        load_source(graph.in_language(None), open_source("table", relations=path))
     notes = _notes_on_others(chosen, without, len(without) - len(pending), len(failed), path)
     return MissingTemplates(written, failed, len(existing), loaded, notes)
+
+
+def _in_file(written: WrittenRelation, as_loaded: Relation | None, language: str | None) -> Relation:
+    """Return a written relation for a file: as loaded, with its new templates in a language."""
+    if as_loaded is None:
+        return written.relation
+    if language is None:
+        return _with_templates(as_loaded, written.templates)
+    new: dict[str, list[str]] = {}
+    for each in written.templates:
+        new.setdefault(f"{each.kind}s", []).append(each.template)
+    code = property_in("", language).removeprefix("_")
+    return replace(as_loaded, texts={**as_loaded.texts, code: {**as_loaded.texts.get(code, {}), **new}})
 
 
 def _notes_on_others(

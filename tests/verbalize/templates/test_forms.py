@@ -184,6 +184,9 @@ def _flaws(code: str, templates: LabelTemplates) -> list[str]:
         ("zh", "wh_question", "[X]的首都是什么吗？"),
         ("zh", "wh_question", "[X]的首都？"),
         ("zh", "cloze", "[X]的的首都是[Y]"),
+        ("de", "statement", "[Y] liegt im [X]."),
+        ("fr", "statement", "[Y] est la capitale de l'[X]."),
+        ("es", "statement", "[Y] es la capital del [X]."),
     ],
 )
 def test_broken_forms_break_a_rule(code: str, kind: str, broken: str) -> None:

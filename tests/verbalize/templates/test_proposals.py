@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgprobe.base.records import Relation
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.templates.check import NO_VERB
 from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.kinds import check_template
@@ -70,6 +71,57 @@ def test_shots_are_relations_of_the_graph_with_all_kinds() -> None:
     assert shots == shots_of([*several, CAPITAL], lambda relation: facts.get(relation.id, []), seed=1)
     assert shots != shots_of([*several, CAPITAL], lambda relation: facts.get(relation.id, []), seed=2)
     assert shots_of([CAPITAL], lambda relation: BOOKS, seed=1) == [*SHOTS]
+
+
+def test_prompt_in_language_shows_its_templates_or_english_ones() -> None:
+    german, chinese = language_of("de"), language_of("zh")
+    asked = Shot("Autor", "", [("Emma", "Jane Austen")], {})
+    own = Relation(
+        "P36",
+        "首都",
+        clozes=("[X]的首都是[Y]",),
+        statements=("[Y]是[X]的首都。",),
+        yes_no_questions=("[X]的首都是[Y]吗？",),
+        wh_questions=("[X]的首都是什么？",),
+    )
+    assert shots_of([CAPITAL], lambda _: BOOKS, 0, german) is SHOTS
+    english = writing_prompt(SHOTS, asked, german).split("\n\n")
+    assert english[1:-1] == writing_prompt(SHOTS, asked).split("\n\n")[1:-1]
+    assert "Write them in German" in english[0]
+    assert "The examples are in English." in english[0]
+    shots = shots_of([own], lambda _: [example("法国", "巴黎")], 0, chinese)
+    task, shot, _ = writing_prompt(shots, asked, chinese).split("\n\n")
+    assert "in English." not in task
+    assert shot == (
+        "Relation: 首都\nExample: [X] = 法国, [Y] = 巴黎\nSentence: [X]的首都是[Y]。\nStatement: [Y]是[X]的首都。\n"
+        "Yes/no question: [X]的首都是[Y]吗？\nWh-question: [X]的首都是什么？"
+    )
+
+
+def test_spanish_question_keeps_its_first_mark() -> None:
+    shown = Shot("capital", "", [("Francia", "París")], {})
+    answer = "Yes/no question: «¿Es París la capital de Francia?»\nWh-question: ¿Cuál es la capital de [X]?"
+    assert proposed(answer, shown, language_of("es")) == [
+        ("yes_no_question", "¿Es [Y] la capital de [X]?"),
+        ("wh_question", "¿Cuál es la capital de [X]?"),
+    ]
+
+
+def test_cloze_in_past_of_other_languages_is_proposed() -> None:
+    german = language_of("de")
+    cloze, past = "[X] fließt durch [Y]", "[X] floss durch [Y]"
+    assert counterpart(cloze, [past], german) == past
+    assert objections("cloze", cloze, Relation("P", "Verlauf"), [], [], past, german) == []
+    problem = "has an article before a name"
+    assert objections("cloze", cloze, Relation("P", "Verlauf"), [], [], past.replace("[Y]", "die [Y]"), german) != []
+    assert objections("statement", "[X] fließt durch die [Y].", Relation("P"), [], [], None, german) == [problem]
+    # A relative pronoun is no article.
+    born = "Die Stadt, in der [X] geboren wurde, heißt [Y]"
+    assert objections("cloze", born, Relation("P"), [], [], None, german) == []
+    # It is repeated for facts that have ended.
+    assert counterpart(past, [past], german) == past
+    assert counterpart(cloze, [], german) is None
+    assert counterpart("[X]流经[Y]", ["[X]的名字来自于[Y]", "[X]曾流经[Y]"], language_of("zh")) == "[X]曾流经[Y]"
 
 
 @pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.label)

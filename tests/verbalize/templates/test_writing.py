@@ -10,6 +10,7 @@ from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.scoring.tokens import TextError
+from kgprobe.verbalize.language import language_of
 from kgprobe.verbalize.templates.examples import ExampleFact
 from kgprobe.verbalize.templates.proposals import LINES, SHOTS, objections
 from kgprobe.verbalize.templates.reading import Reader, asking_reader, scoring_reader
@@ -136,6 +137,77 @@ def test_answer_of_a_model_gives_all_kinds() -> None:
     assert (written.reason, written.doubts) == (None, [])
     assert written.sources() == {f"{kind}s": "model" for kind in LINES}
     assert set(written.remarks()["readings"].values()) == {1.0}
+
+
+GERMAN_ANSWER = """\
+Die Hauptstadt von [X] ist [Y].
+Past sentence: Die Hauptstadt von [X] war [Y].
+Statement: [Y] ist die Hauptstadt von [X].
+Yes/no question: Ist [Y] die Hauptstadt von [X]?
+Wh-question: Wo liegt die Hauptstadt des [X]?
+Reverse sentence: [Y] ist die Hauptstadt von [X].
+Past reverse sentence: Frankreichs Hauptstadt ist Paris.
+Reverse wh-question: Welches Land hat die Hauptstadt [Y]?
+"""
+CHINESE_ANSWER = """\
+[X]的首都是[Y]。
+Past sentence：[X]的首都曾是[Y]。
+Statement：[Y]是[X]的首都。
+Yes/no question：法国的首都是巴黎吗？
+Wh-question：法国的首都是什么？
+Reverse wh-question：法国的[Y]是什么？
+"""
+
+
+def written_in(code: str, label: str, facts: list[tuple[str, str]], answer: str) -> tuple[WrittenRelation, list[str]]:
+    """Write in a language, and return the prompts of the second reading, too."""
+    reading = Scripted(lambda _: "Ja.")
+    writer = ModelWriter(
+        "m", Scripted(lambda _: answer), asking_reader(reading), None, 2, 3, 0, 20260101, True, language_of(code)
+    )
+    examples = [ExampleFact(f"f{n}", *fact, 1, None, None, 1) for n, fact in enumerate(facts)]
+    return writer.write(Relation("P36", label), examples, SHOTS, [Relation("P35", "Staatsoberhaupt")]), reading.prompts
+
+
+def test_german_answer_is_checked_by_german_rules() -> None:
+    facts = [("Frankreich", "Paris"), ("Niederlande", "Amsterdam")]
+    written, read = written_in("de", "Hauptstadt", facts, GERMAN_ANSWER)
+    assert (written.relation.clozes, written.relation.past_clozes) == (
+        ("Die Hauptstadt von [X] ist [Y]",),
+        ("Die Hauptstadt von [X] war [Y]",),
+    )
+    assert written.relation.reverse_wh_questions == ("Welches Land hat die Hauptstadt [Y]?",)
+    # Its genitive hides a name with an article.
+    assert (written.relation.wh_questions, written.sources()["wh_questions"]) == (
+        ("Was ist Hauptstadt von [X]?",),
+        "generic",
+    )
+    [doubt] = [doubt for doubt in written.doubts if doubt.kind == "wh_question"]
+    assert "1 × has an article before a name" in doubt.reason
+    assert "Is this sentence correct in German, and does it state this fact" in read[0]
+    # Names are placed by the rules of German; an answer may be German, too.
+    assert "Sentence: Die Hauptstadt von den Niederlanden ist Amsterdam.\n" in "".join(f"{prompt}\n" for prompt in read)
+    assert set(written.remarks()["readings"].values()) == {1.0}
+
+
+def test_chinese_answer_has_names_without_spaces_as_placeholders() -> None:
+    written, read = written_in("zh", "首都", [("法国", "巴黎"), ("日本", "东京")], CHINESE_ANSWER)
+    assert written.relation.clozes == ("[X]的首都是[Y]",)
+    assert written.relation.past_clozes == ("[X]的首都曾是[Y]",)
+    assert written.relation.statements == ("[Y]是[X]的首都。",)
+    assert written.relation.yes_no_questions == ("[X]的首都是[Y]吗？",)
+    assert written.relation.wh_questions == ("[X]的首都是什么？",)
+    assert "1 × contains a name of one fact: '法国'" in next(
+        doubt.reason for doubt in written.doubts if doubt.kind == "reverse_wh_question"
+    )
+    assert "\nSentence: 法国的首都是巴黎。\n" in read[0]
+
+
+def test_language_without_forms_gets_no_generic_templates() -> None:
+    written, read = written_in("pl", "stolica", [("Francja", "Paryż")], "[X] ma stolicę [Y].")
+    assert (written.relation.clozes, written.relation.statements) == (("[X] ma stolicę [Y]",), ())
+    assert "Is this sentence correct in the language 'pl' (ISO 639)" in read[0]
+    assert Doubt("statement", "", "is missing: none of 2 answers has one") in written.doubts
 
 
 def test_rejected_kinds_fall_back_to_generic_templates() -> None:
