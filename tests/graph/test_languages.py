@@ -172,6 +172,15 @@ def test_graph_of_one_language_has_its_names_as_loaded(graph: Graph) -> None:
         graph.in_language("en")
 
 
+def test_language_loaded_alone_beside_others_is_refused(graph: Graph) -> None:
+    load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS, languages=("en", "de")))
+    load(graph, WrittenSource([Entity("Q90", "Parigi")], languages=("it",), fingerprint="alone"))
+    with pytest.raises(ArgumentError, match=r"'it'.* loaded in it alone.*--language for all of these: de, en, it\."):
+        graph.in_language("it")
+    assert not graph.in_language("de").is_plain
+    assert not graph.in_language("en").is_plain
+
+
 def test_graph_without_languages_refuses_any(graph: Graph) -> None:
     load(graph, WrittenSource(ENTITIES, FACTS, RELATIONS))
     with pytest.raises(ArgumentError, match=r"this graph has no loads with a language\."):
