@@ -389,6 +389,11 @@ class _Nothing:
     """A graph in which nothing is, for what does not depend on it."""
 
     is_embedded = True
+    language = None
+    is_plain = True
+
+    def in_language(self, ask_in: str | None) -> "_Nothing":  # noqa: ARG002
+        return self
 
     def read(self, query: str, **parameters: Any) -> list[dict[str, Any]]:  # noqa: ARG002
         json.dumps(parameters, ensure_ascii=False).encode()

@@ -136,7 +136,9 @@ def test_refusals_next_to_a_run_and_a_label_table(example_graph: Graph, modest: 
     assert (row.facts, row.known, row.unknown, row.undecided) == (6, right, 6 - right, 0)
     assert (row.justified is None) or row.justified.value == 1
     assert kgprobe.refusals("permitted", "labels").groups[0] == row
-    other = Model("other", scorer=tiny_scorer(n_positions=1024), generator=Modest(example_graph))
+    generator = Modest(example_graph)
+    generator.name = "other"
+    other = Model("other", scorer=tiny_scorer(n_positions=1024), generator=generator)
     of_other = kgprobe.measure(example_graph, other, "questions", **CAPITALS, **WAYS["questions"])
     with pytest.raises(ArgumentError, match="has labels of modest; expected those of other"):
         kgprobe.refusals(of_other, labels)

@@ -48,21 +48,21 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
 
         done = succeed(*command, "--batch-api", *prices, **home)
         assert "batch batch_0 was submitted earlier; its answers are collected." in done.stderr
-        # One batch of questions, of grades, of follow-up questions.
+        # One batch of questions, of grades, of answers that may be refusals, of follow-up questions.
         models = [{line["body"]["model"] for line in batch.lines} for batch in server.batches.values()]
-        assert models == [{"m"}, {"g"}, {"m"}]
+        assert models == [{"m"}, {"g"}, {"g"}, {"m"}]
         assert len(server.prompts()[0]) == 40
         assert server.direct == []
         assert set(server.answered.values()) == {1}
         # 40 questions were sent by the first command.
-        asked = len(server.prompts()[2])
+        asked = len(server.prompts()[3])
         assert f"openai:m@{server.url}: {asked} requests (0 of them repeated) in 2 batches, 0 answers" in done.stderr
-        prompts = [prompt for batch in server.prompts()[::2] for prompt in batch]
+        prompts = [prompt for batch in server.prompts()[::3] for prompt in batch]
         cost = sum(len(prompt.split()) + 10 * len(mixed(prompt).split()) for prompt in prompts) / 1e6 / 2
         assert f"{cost:.4f} in money" in done.stderr
 
         direct = succeed(*command, "--refresh", "--name", "direct", *prices, **home)
-        assert (len(server.batches), len(server.direct)) == (3, sum(map(len, server.prompts())))
+        assert (len(server.batches), len(server.direct)) == (4, sum(map(len, server.prompts())))
         assert rows(direct.stdout) == rows(done.stdout)
         verdicts = {row["verdict"] for row in rows(done.stdout)}
         assert {"right", "wrong"} <= verdicts
@@ -70,7 +70,7 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         # Everything is in the cache: another folder costs nothing.
         again = kgprobe(*command, "--batch-api", "--name", "again", **home)
         assert rows(again.stdout) == rows(done.stdout)
-        assert len(server.batches) == 3
+        assert len(server.batches) == 4
 
 
 def test_continuations_in_one_batch_need_no_tokenizer(home: dict[str, str]) -> None:

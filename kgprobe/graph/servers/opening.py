@@ -88,8 +88,11 @@ def open_graph(
 class OpenedWhenUsed(Graph):
     """A graph that is opened when it is first used: wrong arguments are reported before a server starts."""
 
-    def __init__(self, opens: Callable[[], Graph]) -> None:
+    def __init__(self, opens: Callable[[], Graph], ask_in: str | None) -> None:
         self._opens = opens
+        if ask_in is None:
+            # Known without opening; only an opened graph knows if it has another language.
+            self.language = None
         self._opened: Graph | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -118,7 +121,9 @@ def open_existing(graph: str | Path | None, ask_password: Callable[[str], str], 
         return open_graph(graph, ask_password=ask_password, ask_in=ask_in)
 
     place = str(folder_or_address(graph))
-    return opens() if is_address(place) and "KGPROBE_GRAPH_PASSWORD" not in os.environ else OpenedWhenUsed(opens)
+    return (
+        opens() if is_address(place) and "KGPROBE_GRAPH_PASSWORD" not in os.environ else OpenedWhenUsed(opens, ask_in)
+    )
 
 
 def open_users_graph(place: str, argument: str) -> Graph:
