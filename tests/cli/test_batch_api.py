@@ -48,9 +48,9 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
 
         done = succeed(*command, "--batch-api", *prices, **home)
         assert "batch batch_0 was submitted earlier; its answers are collected." in done.stderr
-        # One batch of questions, of grades, of answers that may be refusals, of follow-up questions.
+        # Questions, grades, answers that may be refusals; follow-up questions, their answers that may be refusals.
         models = [{line["body"]["model"] for line in batch.lines} for batch in server.batches.values()]
-        assert models == [{"m"}, {"g"}, {"g"}, {"m"}]
+        assert models == [{"m"}, {"g"}, {"g"}, {"m"}, {"g"}]
         assert len(server.prompts()[0]) == 40
         assert server.direct == []
         assert set(server.answered.values()) == {1}
@@ -62,7 +62,7 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         assert f"{cost:.4f} in money" in done.stderr
 
         direct = succeed(*command, "--refresh", "--name", "direct", *prices, **home)
-        assert (len(server.batches), len(server.direct)) == (4, sum(map(len, server.prompts())))
+        assert (len(server.batches), len(server.direct)) == (5, sum(map(len, server.prompts())))
         assert rows(direct.stdout) == rows(done.stdout)
         verdicts = {row["verdict"] for row in rows(done.stdout)}
         assert {"right", "wrong"} <= verdicts
@@ -70,7 +70,7 @@ def test_questions_in_batches_equal_direct_ones(home: dict[str, str], monkeypatc
         # Everything is in the cache: another folder costs nothing.
         again = kgprobe(*command, "--batch-api", "--name", "again", **home)
         assert rows(again.stdout) == rows(done.stdout)
-        assert len(server.batches) == 4
+        assert len(server.batches) == 5
 
 
 def test_continuations_in_one_batch_need_no_tokenizer(home: dict[str, str]) -> None:
