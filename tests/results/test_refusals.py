@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -13,7 +14,7 @@ from kgprobe.answers.store import FILE
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.labelling.table import LabelledFact, write_label_table
 from kgprobe.results.measurement import Measurement
-from kgprobe.results.refusals import share_of_known
+from kgprobe.results.refusals import fact_answers, share_of_known
 from kgprobe.stats.paired_proportions import loss_interval
 from kgprobe.stats.proportions import share
 from tests.cli.inprocess import run as cli
@@ -183,6 +184,11 @@ def test_two_answers_to_a_fact_decide_if_most_agree(home: Path) -> None:
     refused = [sum(place % 2 == 0 for place in own) for own in (known, unknown)]
     assert row.needless is None
     assert row.justified == share(refused[1], len(unknown))
+
+
+def test_answer_to_a_fact_needs_more_than_half() -> None:
+    facts = pd.DataFrame({"right": [2, 1, 1, 0, 0], "wrong": [1, 1, 2, 2, 2], "refused": [1, 1, 1, 1, 2]})
+    assert list(fact_answers(facts)) == ["right", "refused", "wrong", "wrong", "refused"]
 
 
 def test_label_table_decides_by_its_first_class(home: Path) -> None:
