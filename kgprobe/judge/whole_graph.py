@@ -3,14 +3,13 @@
 docs/methods/judged-graphs.md. The result is a table with one row per fact (:mod:`.judged_facts`). The graph is not
 queried; its columns suffice.
 
-On many GPUs or machines, workers of a Ray cluster make shards, each with its own copy of the model: Ray Data's
-``map_batches`` distributes them, and each worker writes to the folder of the judged graph, on a shared disk. If a
-worker dies, another one makes its shard.
+On many GPUs or machines, workers of a Ray cluster make shards, each with its own copy of the model. Each worker writes
+to the folder of the judged graph, on a shared disk. If a worker dies, another one makes its shard.
 """
 
-import logging
 import time
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
-from kgprobe.answers.settings import versions
+from kgprobe.answers.settings import CONFIG, versions
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph
@@ -44,7 +43,7 @@ from kgprobe.judge.judged_shards import (
 from kgprobe.judge.labels import pick
 from kgprobe.judge.prompts import read_statements
 from kgprobe.models.model import Model, Models
-from kgprobe.models.on_ray.workers import check_ray, original_error, ray_cluster, resources_of_a_worker
+from kgprobe.models.on_ray.workers import ModelPlan, OpenModel, Workers
 from kgprobe.models.spec_forms import LocalOptions
 from kgprobe.models.states.reader import StateReader
 from kgprobe.probes.statements.items import StatementWords, statement_relations
@@ -392,8 +391,13 @@ def prepare_judging(
 class ShardWorker:
     """A worker that loads the plan once, and then makes one shard after the other."""
 
-    def __init__(self, plan: JudgingPlan, folder: Path, shards: Shards) -> None:
+    def __init__(self, plan: JudgingPlan, folder: Path, shards: Shards, *_: object) -> None:
         """Load the model and map the columns."""
+        for path in (plan.columns, folder / CONFIG):
+            if not path.exists():
+                raise KgprobeError(
+                    f"{path} does not exist. Put KGPROBE_HOME on a disk that all machines share, under the same path."
+                )
         self._graph_judge = plan.open()
         if len(self._graph_judge.facts) != shards.facts:
             raise KgprobeError(
@@ -402,13 +406,16 @@ class ShardWorker:
             )
         self._folder, self._shards = folder, shards
 
-    def __call__(self, batch: dict[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
-        """Make the shards of these numbers."""
-        for number in batch["shard"].tolist():
-            places = self._shards.places(number)
-            while not make_shard(self._folder, number, partial(self._graph_judge.predict, places)):
-                time.sleep(LOOK_SECONDS)
-        return batch
+    def make(self, number: int) -> int:
+        """Make the shard of this number, or wait until another process has made it; return the number."""
+        places = self._shards.places(number)
+        while not make_shard(self._folder, number, partial(self._graph_judge.predict, places)):
+            time.sleep(LOOK_SECONDS)
+        return number
+
+
+def _make(number: int, worker: ShardWorker) -> int:
+    return worker.make(number)
 
 
 def judge_on_ray(
@@ -422,37 +429,19 @@ def judge_on_ray(
 
     Each worker has one CPU, and one GPU if the cluster has any.
     """
-    check_ray()
     plan, shards = prepared.plan, prepared.shards
     if plan.local is None:
         raise KgprobeError("Workers load the model by its name, so it cannot be a model object; pass its spec.")
-    make = partial(_predict, workers, (plan, folder, shards))
+    make = partial(_predict, workers, partial(ShardWorker, plan, folder, shards))
     judged = finish_shards(folder, prepared.config, shards, make, share, callbacks)
     prepared.write_names(folder)
     return judged
 
 
-def _predict(workers: int, arguments: tuple[Any, ...], missing: list[int]) -> Generator[int]:
+def _predict(workers: int, open_worker: OpenModel, missing: list[int]) -> Generator[int]:
     """Yield the numbers of shards as workers finish them."""
     if not missing:
         return
-    with ray_cluster(workers) as ray:
-        import ray.data
-
-        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = False
-        context.execution_options.verbose_progress = False
-        try:
-            shards = ray.data.from_items([{"shard": number} for number in missing], override_num_blocks=len(missing))
-            finished = shards.map_batches(
-                ShardWorker,
-                fn_constructor_args=arguments,
-                batch_size=1,
-                compute=ray.data.ActorPoolStrategy(size=min(workers, len(missing))),
-                **resources_of_a_worker(ray),
-            )
-            for row in finished.iter_rows():
-                yield int(row["shard"])
-        except ray.exceptions.RayError as error:
-            raise KgprobeError(f"A worker failed: {original_error(error)}") from error
+    with closing(Workers(min(workers, len(missing)), open_worker)) as started:
+        for _, number in started.run_all(ModelPlan("", ()), [partial(_make, number) for number in missing]):
+            yield number

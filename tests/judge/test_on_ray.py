@@ -34,7 +34,7 @@ def test_workers_make_the_same_shards(tmp_path: Path) -> None:
 
     def kill_a_worker() -> None:
         workers = [
-            one for one in psutil.process_iter(["cmdline"]) if "MapBatches" in " ".join(one.info["cmdline"] or [])
+            one for one in psutil.process_iter(["cmdline"]) if "ModelWorker" in " ".join(one.info["cmdline"] or [])
         ]
         if workers and not killed:
             killed.append(workers[0].pid)

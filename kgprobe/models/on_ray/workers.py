@@ -1,13 +1,14 @@
 """Workers of a Ray cluster that compute tasks with models; a task of a dead worker goes to another one.
 
-A task is a picklable function of a loaded model. It has no effects, so its result is used once, although a dead worker
-may have computed a part of it before. Each worker loads a model when its first task for it comes. The cluster is at
+A task is a picklable function of a loaded model. Its result is used once, although a dead worker may have computed a
+part of it before. Each worker loads a model when its first task for it comes. The cluster is at
 ``RAY_ADDRESS``, or on this machine for as long as it is needed.
 """
 
 import importlib.util
 import logging
 import os
+import re
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kgprobe.base.errors import ArgumentError, KgprobeError, first_line, how_to_install
+from kgprobe.base.progress import print_message
+from kgprobe.base.version import __version__
 from kgprobe.models.generating.generator import Generator
 from kgprobe.models.scoring.contract import EdgeScorer, TextScorer
 
@@ -26,6 +29,8 @@ T = TypeVar("T")
 _MOST_DEATHS = 3
 # Seconds for a cluster to answer.
 _PATIENCE = 10.0
+# Seconds without any worker after which the missing resources are printed.
+_START_SECONDS = 30.0
 
 
 def check_ray() -> None:
@@ -50,8 +55,8 @@ def ray_cluster(workers: int) -> Iterator[Any]:
     """Yield ``ray``, connected to a cluster; one on this machine has CPUs for the workers, and ends after it."""
     # Hide Ray's message about restarted actors, which are intended.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    # Hide its message about a dead worker, which it would print on stdout: another worker takes over.
-    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died or was killed")
+    # Hide its messages about dead workers and machines, which it would print on stdout: other workers take over.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     # Send no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
@@ -74,7 +79,8 @@ def ray_cluster(workers: int) -> Iterator[Any]:
             where, remedy = "on this machine", "Try again with fewer workers, or without Ray."
             if not here:
                 where, remedy = f"with RAY_ADDRESS={address}", "Correct RAY_ADDRESS, or unset it."
-            raise KgprobeError(f"Ray does not start {where}: {type(error).__name__}: {error}. {remedy}") from error
+            fault = f"{type(error).__name__}: {_reason(error).rstrip('.')}"
+            raise KgprobeError(f"Ray does not start {where}: {fault}. {remedy}") from error
     try:
         yield ray
     finally:
@@ -82,18 +88,31 @@ def ray_cluster(workers: int) -> Iterator[Any]:
             ray.shutdown()
 
 
-def resources_of_a_worker(ray: Any) -> dict[str, int]:
-    """Return the options of an actor for its resources: one CPU, and one GPU if the cluster has any."""
-    return {"num_cpus": 1, "num_gpus": 1 if ray.cluster_resources().get("GPU", 0) > 0 else 0}
+def _needs(ray: Any) -> dict[str, int]:
+    """Return the resources of a worker: one CPU, and one GPU if the cluster has any."""
+    return {"CPU": 1, "GPU": 1} if ray.cluster_resources().get("GPU", 0) > 0 else {"CPU": 1}
 
 
-def original_error(error: BaseException) -> BaseException:
+def _original_error(error: BaseException) -> BaseException:
     """Return the original error of a worker, without Ray's wrappers."""
     while (inner := getattr(error, "cause", None) or error.__cause__) is not None and inner is not error:
         if isinstance(inner, KgprobeError):
             return inner
         error = inner
     return error
+
+
+def _reason(error: BaseException) -> str:
+    """Return the last line of a traceback in the original error's message, or else its first line."""
+    error = _original_error(error)
+    lines = [line for line in str(error).splitlines() if re.match(r"[\w.]+Error: ", line)]
+    return lines[-1] if lines else first_line(error)
+
+
+def _machine(error: BaseException) -> str:
+    """Return the address of a worker's machine in an error of Ray, for a message; empty for this machine's cluster."""
+    address = re.search(r"\bip=([^,)\s]+)", str(error))
+    return f"{address[1]} of the Ray cluster" if address and os.environ.get("RAY_ADDRESS") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,30 +151,33 @@ class WorkerModel:
         return self._growing
 
 
-OpenModel = Callable[[str, Mapping[str, Any]], WorkerModel]
+# Opens the argument of all tasks of a plan, such as a :class:`WorkerModel`, by spec and options.
+OpenModel = Callable[[str, Mapping[str, Any]], Any]
 
 
 class ModelWorker:
     """The actor: a process with its own copies of the models."""
 
-    def __init__(self, threads: int, open_model: OpenModel) -> None:
-        """Limit the threads of torch."""
+    def __init__(self, threads: int, open_model: OpenModel, version: str) -> None:
+        """Limit the threads of torch; raise if this machine has another version of kgprobe."""
         import torch
 
+        if version != __version__:
+            raise KgprobeError(f"{socket.gethostname()} has kgprobe {__version__}, this command's process {version}.")
         torch.set_num_threads(threads)
         self._open_model = open_model
-        self._models: dict[ModelPlan, WorkerModel] = {}
+        self._models: dict[ModelPlan, Any] = {}
 
     def get_ready(self) -> None:
         """Return when the worker is ready."""
 
-    def run(self, plan: ModelPlan, task: Callable[[WorkerModel], T]) -> T:
+    def run(self, plan: ModelPlan, task: Callable[[Any], T]) -> T:
         """Return the result of a task; load the model before its first one."""
         if plan not in self._models:
             self._models[plan] = self._load(plan)
         return task(self._models[plan])
 
-    def _load(self, plan: ModelPlan) -> WorkerModel:
+    def _load(self, plan: ModelPlan) -> Any:
         loaded = self._open_model(plan.spec, dict(plan.options))
         if plan.described is not None:
             own = loaded.described()
@@ -192,12 +214,12 @@ class Workers:
         self._idle: list[_Worker] = []
         self._failed_starts = 0
 
-    def run(self, plan: ModelPlan, task: Callable[[WorkerModel], T]) -> T:
+    def run(self, plan: ModelPlan, task: Callable[[Any], T]) -> T:
         """Return the result of one task."""
         ((_, result),) = self.run_all(plan, [task])
         return result
 
-    def run_all(self, plan: ModelPlan, tasks: Sequence[Callable[[WorkerModel], T]]) -> Iterator[tuple[int, T]]:
+    def run_all(self, plan: ModelPlan, tasks: Sequence[Callable[[Any], T]]) -> Iterator[tuple[int, T]]:
         """Yield the number and the result of each task once, as workers finish them.
 
         Task n goes to worker n modulo ``count``, if that is idle; so a worker gets related tasks of later calls.
@@ -220,7 +242,7 @@ class Workers:
                     number = next((task for task in waiting if task % self.count == worker.number), waiting[0])
                     waiting.remove(number)
                     running[worker.actor.run.remote(plan, tasks[number])] = (worker, number)
-                (done,), _ = ray.wait([*running, *self._starting], num_returns=1)
+                done = self._next([*running, *self._starting], None if running else _START_SECONDS)
                 if done in self._starting:
                     self._welcome(done)
                     continue
@@ -266,11 +288,32 @@ class Workers:
             raise ArgumentError("ray", f"is {self.count}; each worker needs a GPU, and this machine has {gpus}.")
         # A cluster on this machine has one CPU for each worker and one for this process, whatever its cores.
         cores = int(ray.cluster_resources().get("CPU", 1)) if os.environ.get("RAY_ADDRESS") else os.cpu_count() or 1
-        actor = ray.remote(**resources_of_a_worker(ray))(ModelWorker)
-        self._make = partial(actor.remote, max(cores // self.count, 1), self._open_model)
+        needs = _needs(ray)
+        actor = ray.remote(num_cpus=needs["CPU"], num_gpus=needs.get("GPU", 0))(ModelWorker)
+        self._make = partial(actor.remote, max(cores // self.count, 1), self._open_model, __version__)
         self._ray = ray
+        if os.environ.get("RAY_ADDRESS") and (most := _startable(ray)) < self.count:
+            self._print_missing(f"{most} of {self.count} Ray workers can start now")
         for number in range(self.count):
             self._add(number)
+
+    def _next(self, waited: list[Any], seconds: float | None) -> Any:
+        """Return the first that is done of some tasks and starts of workers; print what is missing after some time."""
+        done, _ = self._ray.wait(waited, num_returns=1, timeout=seconds)
+        if not done:
+            self._print_missing(f"No Ray worker has started for {seconds:.0f} seconds")
+            done, _ = self._ray.wait(waited, num_returns=1)
+        return done[0]
+
+    def _print_missing(self, fault: str) -> None:
+        """Print the resources that workers wait for."""
+        every, free = self._ray.cluster_resources(), self._ray.available_resources()
+        needs = _needs(self._ray)
+        parts = [f"{free.get(name, 0):.0f} of {every.get(name, 0):.0f} {name}s" for name in needs]
+        print_message(
+            f"{fault}: each needs a {' and a '.join(needs)}, and the cluster has {' and '.join(parts)} free."
+            " Others wait for more; or press Ctrl-C, and ask for fewer workers."
+        )
 
     def _add(self, number: int) -> None:
         if self._make is None:
@@ -288,7 +331,8 @@ class Workers:
             self._replace(worker)
             if self._failed_starts % _MOST_DEATHS == 0:
                 raise KgprobeError(
-                    f"{_MOST_DEATHS} Ray workers in succession did not start: {first_line(original_error(error))}"
+                    f"{_MOST_DEATHS} Ray workers in succession did not start"
+                    f"{f', the last on {place}' if (place := _machine(error)) else ''}: {_reason(error).rstrip('.')}."
                     " kgprobe must be installed on every machine of the cluster, in the same version."
                 ) from error
         else:
@@ -307,6 +351,16 @@ def _deaths(ray: Any) -> tuple[type[Exception], ...]:
     return (errors.RayActorError, errors.OutOfMemoryError, errors.NodeDiedError, errors.ObjectLostError)
 
 
+def _startable(ray: Any) -> int:
+    """Return the number of workers for which the cluster has free resources now."""
+    free = ray.available_resources()
+    return min(int(free.get(name, 0)) // amount for name, amount in _needs(ray).items())
+
+
 def _explained(error: Exception) -> KgprobeError:
-    inner = original_error(error)
-    return inner if isinstance(inner, KgprobeError) else KgprobeError(f"A Ray worker failed: {first_line(inner)}")
+    inner, place = _original_error(error), _machine(error)
+    if isinstance(inner, ArgumentError) or (isinstance(inner, KgprobeError) and not place):
+        return inner
+    if isinstance(inner, KgprobeError):
+        return KgprobeError(f"On {place}, all machines of which need the same files: {inner}")
+    return KgprobeError(f"A Ray worker{place and f' on {place}'} failed: {first_line(inner)}")
