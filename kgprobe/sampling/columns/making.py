@@ -208,7 +208,7 @@ def _entities(rows: Sequence[Sequence[Any]], types: _Codes, datatypes: _Codes) -
     names: list[list[str]] = []
     for label, aliases in zip(columns["label"], columns["aliases"], strict=True):
         names.append(list(filter(str.strip, dict.fromkeys(map(name_key, (label, *aliases))))))
-    type_codes = [[types[type_] for type_ in dict.fromkeys(its)] for its in columns["types"]]
+    type_codes = [[types[type_] for type_ in dict.fromkeys(ids)] for ids in columns["types"]]
     datatype_codes = [datatypes[datatype] if datatype else -1 for datatype in columns["datatype"]]
     table = pa.table({name: pa.array(columns[name], type_) for name, type_ in _TYPES.items()})
     return _Block(
