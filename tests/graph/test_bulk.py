@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import kgprobe
@@ -195,6 +195,13 @@ RANDOM_FACTS = st.builds(
     facts=st.lists(RANDOM_FACTS, max_size=14),
     partial=st.booleans(),
     size=st.sampled_from([1, 2, 4]),
+)
+# Of two records of an id on a line, the later one counts.
+@example(
+    entities=[Entity("b", "x", types=("c",)), Entity("b", "y", types=("d",))],
+    facts=[Fact("1", "b", "R", "b"), Fact("1", "b", "S", "b", start="2011")],
+    partial=False,
+    size=1,
 )
 def test_whatever_repeats_itself_is_treated_as_a_load_treats_it(
     entities: list[Entity],

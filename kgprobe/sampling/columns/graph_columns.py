@@ -174,6 +174,18 @@ def _texts(folder: Path, name: str) -> Any:
     return table["text"].chunk(0) if table["text"].num_chunks else pa.array([], pa.large_string())
 
 
+def _encoded(texts: Any) -> NDArray[np.bytes_]:
+    """Return Arrow strings as UTF-8, each as wide as the longest."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int64, len(texts) + 1)
+    lengths = np.diff(offsets)
+    encoded = np.zeros((len(texts), max(int(lengths.max(initial=0)), 1)), np.uint8)
+    if offsets[-1]:
+        encoded[np.arange(encoded.shape[1]) < lengths[:, None]] = np.frombuffer(texts.buffers()[2], np.uint8)[
+            : offsets[-1]
+        ]
+    return encoded.view(f"S{encoded.shape[1]}")[:, 0]
+
+
 class AskableFacts:
     """Facts of some relations that are current at a date and have names at both ends, in the order of the columns.
 
@@ -216,6 +228,12 @@ class AskableFacts:
         places = self.places[positions]
         subjects = self.columns.entity_ids.take(pa.array(self.columns.subjects[places])).to_pylist()
         return list(map(FactKey, subjects, self.columns.fact_ids.take(pa.array(places)).to_pylist()))
+
+    def encoded_keys(self, positions: Int64s) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
+        """Return the subjects and ids of facts as UTF-8, for :class:`~kgprobe.sampling.keys.FactKeys`."""
+        places = self.places[positions]
+        subjects = self.columns.entity_ids.take(pa.array(self.columns.subjects[places]))
+        return _encoded(subjects), _encoded(self.columns.fact_ids.take(pa.array(places)))
 
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id.

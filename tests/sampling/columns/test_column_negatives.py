@@ -14,10 +14,18 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling.columns import making
 from kgprobe.sampling.columns import statement_negatives as module
-from kgprobe.sampling.columns.graph_columns import GraphColumns, kept_columns, kept_said, open_columns, said_of
+from kgprobe.sampling.columns.graph_columns import (
+    AskableFacts,
+    GraphColumns,
+    kept_columns,
+    kept_said,
+    open_columns,
+    said_of,
+)
 from kgprobe.sampling.columns.making import ALWAYS, FOREVER
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
-from kgprobe.sampling.keys import seeded_number
+from kgprobe.sampling.facts import askable_facts
+from kgprobe.sampling.keys import FactKeys, seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
@@ -148,3 +156,13 @@ def test_graph_has_the_same_columns_however_it_was_loaded(
     load(graph, WrittenSource([Entity("new", "New")], [Fact("more", "new", "r0", people[0].id)]))
     assert "more" in open_columns(graph).fact_ids.to_pylist()
     assert not kept.exists()
+
+
+def test_fact_keys_of_columns_are_those_of_a_scan(graph: Graph) -> None:
+    people = ["\N{WOMAN}é", "b", "a longer id"]
+    facts = [Fact(id_, people[n], "r", people[n - 1]) for n, id_ in enumerate(["ü" * 9, "ü", "1"])]
+    load(graph, WrittenSource([Entity(id_, id_) for id_ in people], facts))
+    askable = AskableFacts(open_columns(graph), ["r"], 20260101)
+    keys, scanned = FactKeys([askable.encoded_keys(np.arange(3))]), askable_facts(graph, ["r"], 20260101)
+    assert [keys[place] for place in range(3)] == [scanned[place] for place in range(3)]
+    assert len(FactKeys([askable.encoded_keys(np.arange(0))])) == 0
