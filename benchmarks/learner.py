@@ -40,7 +40,8 @@ from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome, Verdict
 from kgprobe.running.learning import AskedRound, KeptLearning, Learning, replay
 from kgprobe.running.replays import Reference, demo_answers, demo_reference, shown_rounds
-from kgprobe.sampling.columns.graph_columns import ALWAYS, FOREVER, AskableFacts, GraphColumns
+from kgprobe.sampling.columns.graph_columns import AskableFacts, GraphColumns
+from kgprobe.sampling.columns.making import ALWAYS, FOREVER
 from kgprobe.sampling.lists import Lists
 
 Floats = NDArray[np.float64]

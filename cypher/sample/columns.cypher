@@ -1,13 +1,8 @@
-// All entities with the facts of which they are the subject, at any time and with a numbered object, for the columns on disk. Scans
-// the graph; streamed, once for each state of the graph.
-// no parameters
-//   -> number, id, label, aliases, types: [id], popularity, degree, datatype: of a literal, else empty, facts: [[id, relation,
-//      number of the object, from, until, ended: true for an unknown end, else null]]
+// Entities of a range of numbers, for the columns on disk; see sample/fact_columns.
+// $first, $behind: numbers
+//   -> entities: [[number, id, label, aliases, types: [id], popularity, degree, datatype: of a literal, else empty]]
 // Language: entity
 MATCH (entity:Entity)
-WHERE entity.number IS NOT NULL
-RETURN entity.number AS number, entity.id AS id, coalesce(entity.label, '') AS label, coalesce(entity.aliases, []) AS aliases,
-       coalesce(entity.types, []) AS types, entity.popularity AS popularity, coalesce(entity.degree, 0) AS degree,
-       coalesce(entity.datatype, '') AS datatype,
-       [(entity)-[fact:FACT]->(object:Entity) WHERE object.number IS NOT NULL |
-        [fact.id, fact.relation, object.number, fact.from, fact.until, fact.ended]] AS facts
+WHERE $first <= entity.number < $behind
+RETURN collect([entity.number, entity.id, coalesce(entity.label, ''), coalesce(entity.aliases, []), coalesce(entity.types, []),
+                entity.popularity, coalesce(entity.degree, 0), coalesce(entity.datatype, '')]) AS entities

@@ -18,7 +18,8 @@ from kgprobe.beliefs.corrected_rates import CorrectedRates
 from kgprobe.beliefs.group_rates import DECADE, SHOWN_GROUPS, Grouping
 from kgprobe.graph.client import Graph
 from kgprobe.graph.names import relation_names
-from kgprobe.sampling.columns.graph_columns import ALWAYS, AskableFacts
+from kgprobe.sampling.columns.graph_columns import AskableFacts
+from kgprobe.sampling.columns.making import ALWAYS
 from kgprobe.sampling.years import FACT_START, YearSource, candidate_sources, choose_source, has_enough
 from kgprobe.stats.design_based import Estimate
 from kgprobe.stats.value_counts import HEAD, TAIL, TORSO, thirds_of

@@ -149,7 +149,9 @@ def _load(
     with progress_bars() as on_progress:
         settings: dict[str, Any] = {"strict": strict, "on_problem": on_problem, "on_progress": on_progress}
         if bulk:
-            return load_bulk_source(graph, source, bulk_files=bulk_files, **settings)
+            from kgprobe.sampling.columns.graph_columns import keep_imported_columns
+
+            return load_bulk_source(graph, source, bulk_files=bulk_files, on_import=keep_imported_columns, **settings)
         if bulk_files is not None:
             return write_bulk_source(bulk_files, source, **settings)
         with open_graph(graph, new=True) as connection:

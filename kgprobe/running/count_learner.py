@@ -4,7 +4,7 @@ docs/methods/rounds.md. A round costs its batch and, with propagation, the facts
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,6 @@ from kgprobe.running.frame import open_frame
 from kgprobe.running.learner import Applied, apply_round
 from kgprobe.running.learning import parts_of
 from kgprobe.running.plan import Plan
-from kgprobe.sampling.columns.graph_columns import AskableFacts
 from kgprobe.sampling.keys import FactKeys
 
 
@@ -31,7 +30,8 @@ class CountLearner:
         """Read the beliefs of a run so far. Cost: the graph's columns, and a scan of the beliefs."""
         self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
         self._frame = open_frame(graph, run, run_folder(run))
-        self.keys = FactKeys(_encoded(self._frame.facts))
+        facts = self._frame.facts
+        self.keys = FactKeys(map(facts.encoded_keys, parts_of(len(facts))))
         self._beliefs = read_beliefs(graph, plan.run, self.keys)
 
     def choose(self, number: int) -> RoundChoice:
@@ -91,12 +91,6 @@ class CountLearner:
 
     def finish(self) -> None:
         """Do nothing: every round is written already."""
-
-
-def _encoded(facts: AskableFacts) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the keys of facts as UTF-8, for :class:`~kgprobe.sampling.keys.FactKeys`."""
-    for part in parts_of(len(facts)):
-        yield from ((key.subject.encode(), key.fact.encode()) for key in facts.keys(part))
 
 
 def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:

@@ -23,9 +23,9 @@ from kgprobe.sampling.columns.graph_columns import (
     GraphColumns,
     UInt64s,
     mixed,
-    numbers_of_texts,
     open_columns,
 )
+from kgprobe.sampling.columns.making import numbers_of_texts
 from kgprobe.sampling.lists import places_among
 
 FRAME = "frame.npy"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.keys import FactKey, FactKeys, key_rows
+from kgprobe.sampling.keys import FactKey, FactKeys, key_blocks, key_rows
 
 _FACTS_AT_ONCE = 10_000
 
@@ -82,7 +82,7 @@ def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKey
     Cost: one scan of the graph's facts, streamed.
     """
     rows = graph.stream("sample/askable", relations=list(relations), as_of=as_of)
-    return FactKeys((row["subject"].encode(), row["fact"].encode()) for row in rows)
+    return FactKeys(key_blocks((row["subject"].encode(), row["fact"].encode()) for row in rows))
 
 
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:

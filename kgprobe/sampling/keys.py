@@ -1,6 +1,6 @@
 """Keys of facts: the id of the subject, where a look-up starts, and the id of the fact; random numbers by ids."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
@@ -39,14 +39,12 @@ class FactKeys:
     The position of a fact in this order identifies it during a run. Memory: the ids.
     """
 
-    def __init__(self, keys: Iterable[tuple[bytes, bytes]]) -> None:
-        """Sort the keys, streamed or not: pairs of subject and fact, encoded as UTF-8."""
+    def __init__(self, blocks: Iterable[tuple[NDArray[np.bytes_], NDArray[np.bytes_]]]) -> None:
+        """Sort the keys, from blocks of subjects and facts, encoded as UTF-8; see :func:`key_blocks`."""
         subjects, facts = [np.empty(0, dtype="S1")], [np.empty(0, dtype="S1")]
-        rest = iter(keys)
-        while block := list(islice(rest, _BLOCK)):
-            block_subjects, block_facts = zip(*block, strict=True)
-            subjects.append(np.array(block_subjects, dtype=np.bytes_))
-            facts.append(np.array(block_facts, dtype=np.bytes_))
+        for block_subjects, block_facts in blocks:
+            subjects.append(block_subjects)
+            facts.append(block_facts)
         all_facts = np.concatenate(facts)
         order = np.argsort(all_facts, kind="stable")
         self._subjects: NDArray[np.bytes_] = np.concatenate(subjects)[order]
@@ -65,6 +63,16 @@ class FactKeys:
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id."""
         return places_among(self._facts, np.array(list(map(str.encode, facts)), dtype=np.bytes_))
+
+
+def key_blocks(
+    keys: Iterable[tuple[bytes, bytes]],
+) -> Iterator[tuple[NDArray[np.bytes_], NDArray[np.bytes_]]]:
+    """Yield streamed pairs of subject and fact, encoded as UTF-8, as blocks of arrays."""
+    rest = iter(keys)
+    while block := list(islice(rest, _BLOCK)):
+        subjects, facts = zip(*block, strict=True)
+        yield np.array(subjects, dtype=np.bytes_), np.array(facts, dtype=np.bytes_)
 
 
 class KeysInOrder:

@@ -61,7 +61,7 @@ B = 0.75
 SCALE = 2**32
 
 # Version of the index's files.
-FORMAT = 2
+FORMAT = 3
 
 # Relation of an entity to its types, which graphs store apart from facts.
 INSTANCE_OF = "instance_of"

@@ -144,6 +144,18 @@ def test_columns_damaged_file_is_made_again(
         assert "it is made again" in capsys.readouterr().err
 
 
+def test_columns_exchanged_files_are_made_again(example_graph: Graph, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = kept_columns(example_graph)
+    subjects, objects = (folder / f"{name}.npy" for name in ("subjects", "objects"))
+    before = subjects.read_bytes()
+    for exchanged in (objects.read_bytes(), bytes(len(before))):
+        subjects.unlink()
+        subjects.write_bytes(exchanged)
+        open_columns(example_graph)
+        assert "(files differ from those written); it is made again" in capsys.readouterr().err
+        assert subjects.read_bytes() == before
+
+
 def test_columns_stray_file_in_their_place_is_replaced(example_graph: Graph) -> None:
     folder = kept_columns(example_graph)
     shutil.rmtree(folder)

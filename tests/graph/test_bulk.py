@@ -1,7 +1,9 @@
 """Import files: they say what a load makes, record by record, and Neo4j's import makes it of them."""
 
 import os
+import shutil
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,11 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import kgprobe
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.base.progress import Task
 from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph import ingest, record_batches
 from kgprobe.graph.bulk import converting, reading, staging
@@ -29,6 +32,8 @@ from kgprobe.graph.servers.folder import Folder, Import
 from kgprobe.graph.servers.processes import key_of
 from kgprobe.graph.state import digest_of, stored_nodes
 from kgprobe.loaders.table import TableSource
+from kgprobe.sampling.columns import graph_columns, making
+from kgprobe.sampling.columns.graph_columns import keep_imported_columns, open_columns
 from kgprobe.sources.contract import open_source
 from tests.conftest import require_engine
 from tests.graph.imported_files import graph_of, rows_of
@@ -132,6 +137,17 @@ def both(graph: Graph, source: WrittenSource, folder: Path) -> tuple[Any, Any]:
     )
 
 
+def assert_same_columns(graph: Graph, folder: Path) -> None:
+    """Compare the columns of a graph with those of the import files in a folder."""
+    written = []
+    for name, parts in (("read", making.graph_parts(graph)), ("imported", making.file_parts(folder / "files"))):
+        (folder / name).mkdir()
+        making.write_columns(parts, folder / name, Task("writing", time.monotonic))
+        written.append({path.name: path.read_bytes() for path in (folder / name).iterdir()})
+    assert written[0] == written[1]
+    assert len(written[0]) == 16
+
+
 @pytest.mark.parametrize("size", [2, 3, 10_000])
 @pytest.mark.parametrize("partial", [False, True])
 @pytest.mark.representatives(2)
@@ -145,6 +161,7 @@ def test_files_say_what_a_load_makes(
     loaded, converted = both(neo4j, hostile(partial=partial), tmp_path / "files")
     assert loaded[:3] == converted[:3]
     assert told(*graph_of(tmp_path / "files")) == made_by_load(neo4j)
+    assert_same_columns(neo4j, tmp_path)
 
 
 class SeveralALine(WrittenSource):
@@ -179,6 +196,13 @@ RANDOM_FACTS = st.builds(
     partial=st.booleans(),
     size=st.sampled_from([1, 2, 4]),
 )
+# Of two records of an id on a line, the later one counts.
+@example(
+    entities=[Entity("b", "x", types=("c",)), Entity("b", "y", types=("d",))],
+    facts=[Fact("1", "b", "R", "b"), Fact("1", "b", "S", "b", start="2011")],
+    partial=False,
+    size=1,
+)
 def test_whatever_repeats_itself_is_treated_as_a_load_treats_it(
     entities: list[Entity],
     facts: list[Fact],
@@ -195,10 +219,14 @@ def test_whatever_repeats_itself_is_treated_as_a_load_treats_it(
         loaded, converted = both(neo4j, source, folder)
     assert loaded[:3] == converted[:3]
     assert told(*graph_of(folder)) == made_by_load(neo4j)
+    assert_same_columns(neo4j, folder.parent)
 
 
 @pytest.mark.slow
-def test_import_makes_the_same_graph_as_a_load(neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("home")
+def test_import_makes_the_same_graph_as_a_load(
+    neo4j: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(record_batches, "BATCH_RECORDS", 4)
     source, folder = hostile(), Folder(tmp_path / "a graph, (new)")
     # As an import leaves it that was killed: the graph is whole for nobody, and the same call begins again.
@@ -206,12 +234,22 @@ def test_import_makes_the_same_graph_as_a_load(neo4j: Graph, tmp_path: Path, mon
     folder.importing.touch()
     with pytest.raises(KgprobeError, match="is incomplete: an import into it was interrupted"):
         kgprobe.open_graph(folder.path)
-    report = load_bulk_source(folder.path, source)
+
+    def keep(graph: Graph, bulk_files: Path) -> None:
+        keep_imported_columns(graph, bulk_files)
+        shutil.copytree(bulk_files, tmp_path / "kept")
+
+    report = load_bulk_source(folder.path, source, on_import=keep)
     loaded = load_source(neo4j, source)
     assert (report.entities, report.relations, report.facts) == (loaded.entities, loaded.relations, loaded.facts)
     assert (report.skipped, report.outside) == (loaded.skipped, loaded.outside)
     assert not (folder.path / "bulk").exists()
     with kgprobe.open_graph(folder.path) as imported:
+        # The load has kept the columns, which are not read from the graph.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(graph_columns, "graph_parts", None)
+            kept = open_columns(imported)
+        assert kept.fact_ids.equals(open_columns(neo4j).fact_ids)
         indexes = [{row["name"] for row in each.run_text("SHOW INDEXES", {})[1]} for each in (imported, neo4j)]
         assert indexes[0] == indexes[1]
         for each in (imported, neo4j):
@@ -224,6 +262,11 @@ def test_import_makes_the_same_graph_as_a_load(neo4j: Graph, tmp_path: Path, mon
         # A load of the same goes through it, and changes nothing but the number of batches.
         assert load_source(imported, source).facts == report.facts
         assert digest_of(imported).differences(before) == [":KgprobeCounter: 1 in both, with other properties"]
+        # After a change, the files are no longer those of the graph.
+        load_source(imported, WrittenSource([Entity("later", "Later")], name="later"))
+        keep_imported_columns(imported, tmp_path / "kept")
+        assert "(the graph has changed since its import)" in capsys.readouterr().err
+        assert "later" in open_columns(imported).entity_ids.to_pylist()
 
 
 class Meddled(WrittenSource):

@@ -13,6 +13,7 @@ from kgprobe.graph.driver import batches
 from kgprobe.graph.ingest import IMPORTED
 from kgprobe.graph.record_batches import KINDS
 from kgprobe.graph.rows import column_by
+from kgprobe.graph.state import graph_state
 
 _INDEX_SECONDS = 3600
 _NUMBERS_AT_ONCE = 50_000
@@ -124,7 +125,18 @@ def finish(graph: Graph, folder: Path, on_progress: OnProgress = no_progress) ->
     if wrong:
         details = "; ".join(f"{name}: {actual[name]:,} instead of {files.counts[name]:,}" for name in wrong)
         raise KgprobeError(f"The graph differs from the import files. {details}.")
-    created = [files.records.written.get(stage, 0) for stage in KINDS]
     time = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    graph.write("bulk/finish", id=files.fingerprint, created=created, time=time)
+    graph.write("bulk/finish", id=files.fingerprint, created=_created(files), time=time)
     return files
+
+
+def _created(files: BulkFiles) -> list[int]:
+    return [files.records.written.get(stage, 0) for stage in KINDS]
+
+
+def is_as_imported(graph: Graph, folder: Path) -> bool:
+    """Return True if a graph has the content of a folder of files: nothing was loaded or changed after the import."""
+    files = read_bulk_files(folder)
+    loads = msgspec.json.decode(graph_state(graph))["loads"]
+    states = [(load["id"], load["created"], load["changed"]) for load in loads]
+    return states == [(files.fingerprint, _created(files), [0, 0, 0])]

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -168,8 +168,13 @@ def load_bulk_source(
     strict: bool = False,
     on_problem: OnProblem = lambda message: None,
     on_progress: OnProgress = no_progress,
+    on_import: Callable[[Graph, Path], None] = lambda graph, bulk_files: None,
 ) -> LoadReport:
-    """Load an open source; otherwise as :func:`kgprobe.load_bulk`."""
+    """Load an open source; otherwise as :func:`kgprobe.load_bulk`.
+
+    Args:
+        on_import: called with the finished graph and the folder of its files, before the load ends.
+    """
     if isinstance(graph, str) and is_address(graph):
         raise ArgumentError(
             "graph",
@@ -184,17 +189,24 @@ def load_bulk_source(
         resumed = files is not None
         if files is None:
             files = _convert(source, place, strict, problems, on_problem, on_progress)
-        _import(folder, place, files, on_progress)
+        _import(folder, place, files, on_progress, on_import)
     if bulk_files is None:
         shutil.rmtree(place)
     return report_of(files.source, files.records, problems, files.records.not_loaded, resumed=resumed)
 
 
-def _import(folder: Folder, place: Path, files: BulkFiles, on_progress: OnProgress) -> None:
+def _import(
+    folder: Folder,
+    place: Path,
+    files: BulkFiles,
+    on_progress: OnProgress,
+    on_import: Callable[[Graph, Path], None],
+) -> None:
     """Import files into a reserved folder, and finish the graph."""
     import_files(folder, place, files, on_progress)
     with take_lease(folder, unfinished=True).connect() as graph:
         finish(graph, place, on_progress)
+        on_import(graph, place)
     folder.remove_import()
 
 

@@ -1,18 +1,14 @@
 """A whole graph as columns on disk, to process all of its facts.
 
-One scan reads the graph. Entities are sorted by id, facts by subject, relation, object and id, so the same graph has
-the same columns for every engine and order of loading. Entities, relations, types and facts are identified by their
-places in these orders.
+Entities are sorted by id, facts by subject, relation, object and id, so the same graph has the same columns for every
+engine and order of loading. Entities, relations, types and facts are identified by their places in these orders.
 """
 
-from array import array
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,12 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kgprobe.base.progress import Task
-from kgprobe.graph.client import Graph, Row
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.progress import Task, print_message
+from kgprobe.graph.bulk.bulk_files import is_as_imported
+from kgprobe.graph.client import Graph
+from kgprobe.sampling.columns.making import file_parts, graph_parts, write_columns
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.keys import FactKey
-from kgprobe.sampling.lists import Lists, lists_of, lists_of_rows, mapped_array, mapped_lists, places_among
-from kgprobe.sources.values import name_key
+from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists, places_among
 
 Int16s = NDArray[np.int16]
 Int32s = NDArray[np.int32]
@@ -35,11 +33,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 # Version of the files.
-FORMAT = 3
-# Number of entities that are Python objects at the same time.
-_ROWS = 20_000
-# Bounds of facts without a known begin or end.
-ALWAYS, FOREVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +114,33 @@ def _places_of(texts: Any, sought: Sequence[str]) -> Int64s:
 def open_columns(graph: Graph) -> GraphColumns:
     """Return the columns of the graph's current state, from the cache (:func:`.graph_cache.cached_folder`) or computed.
 
-    Cost: from the cache, some file headers (files are mapped into memory); else a scan of the graph, and memory of some
-    150 bytes for each fact and entity, and twice the names, while sorting.
+    Cost: from the cache, some file headers (files are mapped into memory); else a scan of the graph, see
+    :func:`.write_columns`.
     """
     return columns_of(kept_columns(graph))
 
 
-def kept_columns(graph: Graph) -> Path:
-    """Return the folder of the columns; see :func:`open_columns`."""
-    return cached_folder(
-        graph, "columns", "all", FORMAT, "Reading the graph into columns", partial(_make, graph), columns_of
-    )
+def kept_columns(graph: Graph, bulk_files: Path | None = None) -> Path:
+    """Return the folder of the columns; see :func:`open_columns`.
+
+    Args:
+        bulk_files: files from which the graph was imported just now; they are read instead of the graph.
+    """
+
+    def make(folder: Path, wait: Task) -> None:
+        if bulk_files is not None and not is_as_imported(graph, bulk_files):
+            raise KgprobeError("the graph has changed since its import")
+        write_columns(graph_parts(graph) if bulk_files is None else file_parts(bulk_files), folder, wait)
+
+    return cached_folder(graph, "columns", "all", FORMAT, "Reading the graph into columns", make, columns_of)
+
+
+def keep_imported_columns(graph: Graph, bulk_files: Path) -> None:
+    """Write the columns of a graph that was imported just now, from its files. If it fails, a run reads the graph."""
+    try:
+        kept_columns(graph, bulk_files)
+    except (KgprobeError, OSError, ValueError) as error:
+        print_message(f"The columns for the first run were not written ({error}). It reads the graph instead.")
 
 
 # Fields of arrays.
@@ -151,152 +161,6 @@ def columns_of(folder: Path) -> GraphColumns:
     )
 
 
-class _Codes(dict[str, int]):
-    """Numbers for texts in the order of their first use."""
-
-    def __missing__(self, text: str) -> int:
-        return self.setdefault(text, len(self))
-
-    def ranks(self) -> Int32s:
-        """Return the rank of each number's text among the sorted texts."""
-        ranks = np.empty(len(self), dtype=np.int32)
-        ranks[[self[text] for text in sorted(self)]] = np.arange(len(self))
-        return ranks
-
-
-def _make(graph: Graph, folder: Path, wait: Task) -> None:
-    relations, types, datatypes = _Codes(), _Codes(), _Codes()
-    # The first block is empty, in case that the graph has no entities.
-    entities, facts = [_entities([], types, datatypes)], [_facts([], relations)]
-    rows = iter(graph.stream("sample/columns"))
-    count = 0
-    while block := list(islice(rows, _ROWS)):
-        entities.append(_entities(block, types, datatypes))
-        facts.append(_facts(block, relations))
-        count += len(block)
-        wait.note = f"{count:,} entities read"
-    wait.note = "sorting"
-    place_of_number = _write_entities(folder, entities, types.ranks(), datatypes.ranks())
-    entities.clear()
-    _write_facts(folder, facts, place_of_number, relations.ranks())
-    codes = {"relations": sorted(relations), "types": sorted(types), "datatypes": sorted(datatypes)}
-    (folder / "codes.json").write_bytes(msgspec.json.encode(codes))
-
-
-# Columns that are read as they are.
-_ENTITIES = pa.schema(
-    {
-        "number": pa.int64(),
-        "id": pa.large_string(),
-        "label": pa.large_string(),
-        "popularity": pa.float64(),
-        "degree": pa.int32(),
-    }
-)
-
-
-class _Block(NamedTuple):
-    """Columns of some entities, their types, and hashes of their names."""
-
-    table: Any
-    types: Lists[np.int32]
-    names: Lists[np.uint64]
-
-
-def _entities(rows: list[Row], types: _Codes, datatypes: _Codes) -> _Block:
-    """Return the columns of a block of entities, with numbers in place of types and datatypes."""
-    names: list[list[str]] = []
-    type_codes: list[list[int]] = []
-    datatype_codes: list[int] = []
-    for row in rows:
-        names.append(list(filter(str.strip, dict.fromkeys(map(name_key, (row["label"], *row["aliases"]))))))
-        type_codes.append([types[type_] for type_ in dict.fromkeys(row["types"])])
-        datatype_codes.append(datatypes[row["datatype"]] if row["datatype"] else -1)
-    table = pa.Table.from_pylist(rows, _ENTITIES)
-    return _Block(
-        table.append_column("datatype", pa.array(datatype_codes, pa.int16())),
-        lists_of_rows(type_codes, np.int32),
-        Lists(np.cumsum([0, *map(len, names)]), numbers_of_texts(list(chain.from_iterable(names)))),
-    )
-
-
-def _facts(rows: Sequence[Row], relations: _Codes) -> Any:
-    """Return the facts of a block, with numbers in place of entities and relations."""
-    ids: list[str] = []
-    columns = [array(code) for code in "iiiqq"]
-    subjects, codes, objects, begins, ends = columns
-    for row in rows:
-        for fact, relation, object_, begin, end, ended in row["facts"]:
-            ids.append(fact)
-            subjects.append(row["number"])
-            codes.append(relations[relation])
-            objects.append(object_)
-            begins.append(ALWAYS if begin is None else begin)
-            ends.append(ALWAYS if ended else FOREVER if end is None else end)
-    names = ["id", "subject", "relation", "object", "begin", "end"]
-    return pa.table([pa.array(ids, pa.large_string()), *map(np.asarray, columns)], names=names)
-
-
-def _write_entities(folder: Path, blocks: Sequence[_Block], type_ranks: Int32s, datatype_ranks: Int32s) -> Int32s:
-    """Write sorted entities, and return the place of each number."""
-    table = pa.concat_tables([block.table for block in blocks])
-    indices = pc.sort_indices(table["id"])
-    table = table.take(indices)
-    _save_texts(folder, "entity_ids", table["id"])
-    _save_texts(folder, "labels", table["label"])
-    np.save(folder / "popularities.npy", table["popularity"].to_numpy())
-    np.save(folder / "degrees.npy", table["degree"].to_numpy())
-    # Index -1 of other entities is the appended last place.
-    datatypes = np.append(datatype_ranks, -1)[table["datatype"].to_numpy()]
-    np.save(folder / "datatypes.npy", datatypes.astype(np.int16))
-    order = np.asarray(indices, dtype=np.int64)
-    types = _in_order([block.types for block in blocks], order)
-    owners = np.repeat(np.arange(len(types)), np.diff(types.starts))
-    ranked = type_ranks[types.values]
-    Lists(types.starts, ranked[np.lexsort((ranked, owners))]).save(folder, "types")
-    _in_order([block.names for block in blocks], order).save(folder, "names")
-    numbers = table["number"].to_numpy()
-    places = np.full(int(numbers.max(initial=-1)) + 1, -1, dtype=np.int32)
-    places[numbers] = np.arange(len(numbers))
-    return places
-
-
-def _in_order(blocks: Sequence[Lists[Any]], order: Int64s) -> Lists[Any]:
-    """Return the lists of all blocks in another order."""
-    lengths = np.concatenate([np.diff(block.starts) for block in blocks])
-    values = np.concatenate([block.values for block in blocks])
-    places, lengths = Lists(np.append(0, np.cumsum(lengths)), values).places(order)
-    return Lists(np.append(0, np.cumsum(lengths)), values[places])
-
-
-def _write_facts(folder: Path, blocks: Sequence[Any], place_of_number: Int32s, relation_ranks: Int32s) -> None:
-    """Write sorted facts."""
-    table = pa.concat_tables(blocks)
-
-    columns = {
-        "subjects": place_of_number[table["subject"].to_numpy()],
-        "relations": relation_ranks[table["relation"].to_numpy()],
-        "objects": place_of_number[table["object"].to_numpy()],
-    }
-    keys = pa.table({**columns, "ids": table["id"]})
-    order = np.asarray(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]), dtype=np.int64)
-    # An object that was created while the graph was read has a number, but no row.
-    order = order[columns["objects"][order] >= 0]
-    for name, values in columns.items():
-        np.save(folder / f"{name}.npy", values[order])
-    np.save(folder / "begins.npy", table["begin"].to_numpy()[order])
-    np.save(folder / "ends.npy", table["end"].to_numpy()[order])
-    _save_texts(folder, "fact_ids", table["id"].take(pa.array(order)))
-
-
-def numbers_of_texts(texts: Sequence[str]) -> UInt64s:
-    """Return a hash of each text; two different texts have equal hashes with probability 2⁻⁶⁴."""
-    import pandas as pd
-
-    hashes: UInt64s = pd.util.hash_array(np.array(texts, dtype=object), categorize=False)
-    return hashes
-
-
 def members_by(owners: Int64s, members: Int64s, count: int) -> Lists[np.int32]:
     """Return the distinct members of each owner, ascending."""
     size = int(members.max(initial=0)) + 1
@@ -304,18 +168,22 @@ def members_by(owners: Int64s, members: Int64s, count: int) -> Lists[np.int32]:
     return lists_of(owners, members.astype(np.int32), count)
 
 
-def _save_texts(folder: Path, name: str, texts: Any) -> None:
-    """Write Arrow strings as one array that can be mapped into memory."""
-    whole = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    table = pa.table({"text": whole})
-    with pa.OSFile(str(folder / f"{name}.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-
-
 def _texts(folder: Path, name: str) -> Any:
     table = pa.ipc.open_file(pa.memory_map(str(folder / f"{name}.arrow"))).read_all()
-    whole = table["text"].combine_chunks()
-    return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    # Combining a single chunk would copy it into memory.
+    return table["text"].chunk(0) if table["text"].num_chunks else pa.array([], pa.large_string())
+
+
+def _encoded(texts: Any) -> NDArray[np.bytes_]:
+    """Return Arrow strings as UTF-8, each as wide as the longest."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int64, len(texts) + 1)
+    lengths = np.diff(offsets)
+    encoded = np.zeros((len(texts), max(int(lengths.max(initial=0)), 1)), np.uint8)
+    if offsets[-1]:
+        encoded[np.arange(encoded.shape[1]) < lengths[:, None]] = np.frombuffer(texts.buffers()[2], np.uint8)[
+            : offsets[-1]
+        ]
+    return encoded.view(f"S{encoded.shape[1]}")[:, 0]
 
 
 class AskableFacts:
@@ -360,6 +228,12 @@ class AskableFacts:
         places = self.places[positions]
         subjects = self.columns.entity_ids.take(pa.array(self.columns.subjects[places])).to_pylist()
         return list(map(FactKey, subjects, self.columns.fact_ids.take(pa.array(places)).to_pylist()))
+
+    def encoded_keys(self, positions: Int64s) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
+        """Return the subjects and ids of facts as UTF-8, for :class:`~kgprobe.sampling.keys.FactKeys`."""
+        places = self.places[positions]
+        subjects = self.columns.entity_ids.take(pa.array(self.columns.subjects[places]))
+        return _encoded(subjects), _encoded(self.columns.fact_ids.take(pa.array(places)))
 
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
         """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id.

@@ -1,5 +1,6 @@
 """NegativeArrays out of columns, against the definition on an enumerable graph, on both engines."""
 
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -7,13 +8,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kgprobe.base.progress import Task
 from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
+from kgprobe.sampling.columns import making
 from kgprobe.sampling.columns import statement_negatives as module
-from kgprobe.sampling.columns.graph_columns import GraphColumns, kept_said, open_columns, said_of
+from kgprobe.sampling.columns.graph_columns import (
+    AskableFacts,
+    GraphColumns,
+    kept_columns,
+    kept_said,
+    open_columns,
+    said_of,
+)
+from kgprobe.sampling.columns.making import ALWAYS, FOREVER
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
-from kgprobe.sampling.keys import seeded_number
+from kgprobe.sampling.facts import askable_facts
+from kgprobe.sampling.keys import FactKeys, seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
@@ -98,7 +110,13 @@ def test_each_is_drawn_with_the_same_probability(graph: Graph) -> None:
     assert len(whole) == len(set(whole)) == 7 + 6 + 10
 
 
-def test_graph_has_the_same_columns_however_it_was_loaded(graph: Graph, tmp_path: Path) -> None:
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "marks.json"}
+
+
+def test_graph_has_the_same_columns_however_it_was_loaded(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     people, facts = graph_of(5)
     load(graph, WrittenSource(people[::-1], facts[::-1]))
     columns = open_columns(graph)
@@ -120,11 +138,31 @@ def test_graph_has_the_same_columns_however_it_was_loaded(graph: Graph, tmp_path
             fact.relation,
             fact.object,
         )
+        begin, end = columns.begins[place], columns.ends[place]
+        assert (begin == ALWAYS) == (fact.start is None)
+        bounds = {None: FOREVER, "unknown": ALWAYS}
+        assert end == (bounds[fact.end] if fact.end in bounds else int(f"{fact.end}1231"))
         order.append((fact.subject, fact.relation, fact.object, fact.id))
     assert order == sorted(order)
+    # A graph read by many ranges of entities, several at the same time, has the same files.
+    whole = contents(kept_columns(graph))
+    monkeypatch.setattr(making, "_NUMBERS_AT_ONCE", 2)
+    (tmp_path / "ranges").mkdir()
+    making.write_columns(making.graph_parts(graph), tmp_path / "ranges", Task("reading", time.monotonic))
+    assert contents(tmp_path / "ranges") == whole
     # What is kept is opened again, and made anew once something was loaded.
     (kept,) = (tmp_path / "home" / "columns").glob("*-all-*")
     assert open_columns(graph).fact_ids.equals(columns.fact_ids)
     load(graph, WrittenSource([Entity("new", "New")], [Fact("more", "new", "r0", people[0].id)]))
     assert "more" in open_columns(graph).fact_ids.to_pylist()
     assert not kept.exists()
+
+
+def test_fact_keys_of_columns_are_those_of_a_scan(graph: Graph) -> None:
+    people = ["\N{WOMAN}é", "b", "a longer id"]
+    facts = [Fact(id_, people[n], "r", people[n - 1]) for n, id_ in enumerate(["ü" * 9, "ü", "1"])]
+    load(graph, WrittenSource([Entity(id_, id_) for id_ in people], facts))
+    askable = AskableFacts(open_columns(graph), ["r"], 20260101)
+    keys, scanned = FactKeys([askable.encoded_keys(np.arange(3))]), askable_facts(graph, ["r"], 20260101)
+    assert [keys[place] for place in range(3)] == [scanned[place] for place in range(3)]
+    assert len(FactKeys([askable.encoded_keys(np.arange(0))])) == 0
