@@ -196,10 +196,15 @@ RANDOM_FACTS = st.builds(
     partial=st.booleans(),
     size=st.sampled_from([1, 2, 4]),
 )
-# Of two records of an id on a line, the later one counts.
+# Of two records of an id on a line, the later one counts; a fact with both ends is no duplicate of those without.
 @example(
-    entities=[Entity("b", "x", types=("c",)), Entity("b", "y", types=("d",))],
-    facts=[Fact("1", "b", "R", "b"), Fact("1", "b", "S", "b", start="2011")],
+    entities=[Entity("b", "x", types=("c",)), Entity("b", "y", types=("d",)), *[Entity("a", "x")] * 3],
+    facts=[
+        Fact("1", "b", "R", "a"),
+        Fact("1", "b", "S", "b", start="2011"),
+        *[Fact("2", "b", "R", "z")] * 6,
+        Fact("2", "b", "R", "b"),
+    ],
     partial=False,
     size=1,
 )
