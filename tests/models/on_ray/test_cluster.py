@@ -68,6 +68,7 @@ def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_cpu")
 def test_workers_without_free_cpus_say_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
