@@ -209,6 +209,7 @@ def serve(expected: dict[str, bool]) -> ApplicationThread:
     return ApplicationThread(application)
 
 
+@pytest.mark.slow
 def test_stated_confidence_of_made_up_models_is_diagnosed(example_graph: Graph) -> None:
     expected: dict[str, bool] = {}
     server = serve(expected)

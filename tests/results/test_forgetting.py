@@ -79,6 +79,7 @@ def test_nothing_shared_is_said() -> None:
         find_forgetting(find_shared_facts([answered("base", {"x": True}), answered("tuned", {"y": True})]), {}, 0.02)
 
 
+@pytest.mark.slow
 def test_checks_have_all_facts_and_every_relation() -> None:
     # One relation lost a tenth of its facts, which the mean of twenty hides.
     relations = {f"f{number}": f"r{number % 20:02}" for number in range(20_000)}
