@@ -196,7 +196,8 @@ RANDOM_FACTS = st.builds(
     partial=st.booleans(),
     size=st.sampled_from([1, 2, 4]),
 )
-# Of two records of an id on a line, the later one counts; a fact with both ends is no duplicate of those without.
+# Of two records of an id on a line, the later one counts; a fact with both ends is no duplicate of those without; an end
+# on an unknown day is before every date.
 @example(
     entities=[Entity("b", "x", types=("c",)), Entity("b", "y", types=("d",)), *[Entity("a", "x")] * 3],
     facts=[
@@ -204,6 +205,7 @@ RANDOM_FACTS = st.builds(
         Fact("1", "b", "S", "b", start="2011"),
         *[Fact("2", "b", "R", "z")] * 6,
         Fact("2", "b", "R", "b"),
+        Fact("3", "a", "R", "b", end="unknown"),
     ],
     partial=False,
     size=1,
