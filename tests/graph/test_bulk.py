@@ -196,8 +196,8 @@ RANDOM_FACTS = st.builds(
     partial=st.booleans(),
     size=st.sampled_from([1, 2, 4]),
 )
-# Of two records of an id on a line, the later one counts; a fact with both ends is no duplicate of those without; an end
-# on an unknown day is before every date.
+# Of two records of an id on a line, the later one counts; a fact with both ends is no duplicate of those without.
+# An end on an unknown day is before every date.
 @example(
     entities=[Entity("b", "x", types=("c",)), Entity("b", "y", types=("d",)), *[Entity("a", "x")] * 3],
     facts=[
