@@ -132,8 +132,15 @@ def balanced_sample(facts: PopularFacts, count: int | None, seed: int) -> Keys:
     uniform = (_hashes(facts.keys, seed, "balanced").astype(np.float64) + 0.5) / 2.0**64
     # The rate of a fact is 1 / (facts of its range).
     times = -np.log(uniform) * sizes[ranges]
-    order = np.argsort(times, kind="stable")
-    return KeysInOrder(facts.keys, order if count is None else order[:count])
+    return KeysInOrder(facts.keys, _lowest(times, count))
+
+
+def _lowest(values: NDArray[Any], count: int | None) -> Int64s:
+    """Return the places of the lowest values, in ascending order of these; of all values without ``count``."""
+    places = np.arange(len(values))
+    if count is not None and count < len(values):
+        places = np.sort(np.argpartition(values, count)[:count])
+    return places[np.argsort(values[places], kind="stable")]
 
 
 def _hashes(facts: Keys, seed: int, kind: str) -> NDArray[np.uint64]:
@@ -314,11 +321,8 @@ def sample_facts(keys: Keys, count: int | None, seed: int) -> Keys:
 
     Without ``count``, all facts.
     """
-    ranks = _hashes(keys, seed, "asked")
-    if count is None:
-        return KeysInOrder(keys, np.argsort(ranks, kind="stable"))
-    first = np.arange(len(ranks)) if count >= len(ranks) else np.argpartition(ranks, count)[:count]
-    return [keys[place] for place in first[np.argsort(ranks[first])].tolist()]
+    order = _lowest(_hashes(keys, seed, "asked"), count)
+    return KeysInOrder(keys, order) if count is None else [keys[place] for place in order.tolist()]
 
 
 def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:

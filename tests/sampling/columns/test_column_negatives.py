@@ -155,6 +155,9 @@ def test_graph_has_the_same_columns_however_it_was_loaded(
     assert open_columns(graph).fact_ids.equals(columns.fact_ids)
     load(graph, WrittenSource([Entity("new", "New")], [Fact("more", "new", "r0", people[0].id)]))
     assert "more" in open_columns(graph).fact_ids.to_pylist()
+    # Also once a fact was deleted by hand.
+    graph.query("MATCH ()-[fact:FACT {id: 'more'}]->() DELETE fact")
+    assert "more" not in open_columns(graph).fact_ids.to_pylist()
     assert not kept.exists()
 
 
