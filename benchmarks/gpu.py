@@ -47,6 +47,7 @@ from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.ingest import load
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.signals import ending_in_order
+from kgprobe.models.computing import timing_the_device
 from kgprobe.models.generating.generator import Answer, Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import REMEMBERED, Model
@@ -173,7 +174,7 @@ def exactness(setup: Setup, limit: float) -> list[Row]:
     case = distractors_case(setup.example, setup.seed).part(facts, distractors)
     setup.release()
     scorer = random_scorer(setup.sizes.shapes[0], setup.example, setup.device, "float32", setup.seed)
-    like_it = {"name": "compared", "bos": True}
+    like_it: Any = {"name": "compared", "bos": True}
     plain = type(scorer)(scorer.model, scorer.tokenizer, methods=("plain",), **like_it)
 
     def timed(amount: int) -> float:
@@ -185,16 +186,22 @@ def exactness(setup: Setup, limit: float) -> list[Row]:
     expected, rows = _values(plain, case), []
     for dtype in ("float32", "bfloat16"):
         if dtype == "bfloat16":
-            # The same weights, rounded; the frequencies of positions are not weights, and stay as in loaded models.
-            for weight in scorer.model.parameters():
-                weight.data = weight.data.bfloat16()
-            scorer = type(scorer)(scorer.model, scorer.tokenizer, **like_it)
+            scorer = type(scorer)(_rounded(scorer.model), scorer.tokenizer, **like_it)
         difference = np.abs(_values(scorer, case) - expected)
         largest = f"{dtype} ({scorer.choice.method}), largest of {len(expected)}"
         rows.append(Row("exactness", largest, float(difference.max()), "nats"))
         rows.append(Row("exactness", f"{dtype}, mean", float(difference.mean()), "nats"))
     rows[0] = _with_aim(rows[0], ERROR, less=True)
     return rows
+
+
+def _rounded(model: Any) -> Any:
+    """Return a model after its weights are rounded to bfloat16; the frequencies of positions stay, as in loading."""
+    buffers = [(module, *named) for module in model.modules() for named in module.named_buffers(recurse=False)]
+    model.bfloat16()
+    for module, name, buffer in buffers:
+        setattr(module, name, buffer)
+    return model
 
 
 def names(setup: Setup, limit: float) -> list[Row]:
@@ -280,10 +287,10 @@ def probe(setup: Setup, limit: float) -> list[Row]:
 
 
 def label(setup: Setup, limit: float) -> list[Row]:
-    """Return the rate of labelling facts by distractors and questions."""
+    """Return the rate of labelling facts by distractors and generated names."""
 
     def ask(graph: "Graph", model: Model, facts: int, seed: int) -> int:
-        return label_facts(graph, model, ways="distractors,questions", limit=facts, seed=seed).asked_facts
+        return label_facts(graph, model, ways="distractors,generation", limit=facts, seed=seed).asked_facts
 
     return _asking(setup, limit, "label", setup.sizes.labelled, ask)
 
@@ -314,13 +321,15 @@ def _asking(
             return time.perf_counter() - clock
 
         facts = fit(most, end - time.perf_counter(), 1, timed)
-        clock = time.perf_counter()
-        asked = ask(graph, model, facts, setup.seed)
-        seconds = time.perf_counter() - clock
+        with timing_the_device() as timed_asking:
+            asked = ask(graph, model, facts, setup.seed)
+    seconds = timed_asking.seconds
+    waited = math.nan if timed_asking.waited is None else 100 * timed_asking.waited
     return [
         Row(case, "facts", asked, ""),
         Row(case, "time", seconds, "s"),
         Row(case, "facts a second", asked / seconds, "/s"),
+        _with_aim(Row(case, "device waited", waited, "%"), WAITED, less=True),
     ]
 
 

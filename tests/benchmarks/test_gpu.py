@@ -37,6 +37,8 @@ def test_gpu_benchmark_reports_every_aim(device: str, tmp_path: Path) -> None:
         ("names", 60.0),
         ("items of 20 tokens", 60.0),
         ("items of 20 tokens", 2200.0),
+        ("probe", 10.0),
+        ("label", 10.0),
         ("statements", 60.0),
         ("statements", 10_000.0),
     }
@@ -45,6 +47,7 @@ def test_gpu_benchmark_reports_every_aim(device: str, tmp_path: Path) -> None:
         done = rows[case, f"{unit} a second"]["value"] * rows[case, "time"]["value"]
         assert done == pytest.approx(rows[case, unit]["value"])
     assert rows["generation", "new tokens"]["value"] == 12
+    assert all(0 < rows[case, "device waited"]["value"] < 100 for case in ("probe", "label"))
     assert rows["probe", "facts"]["value"] == rows["label", "facts"]["value"] == 16
     peaks = {case: row["value"] for (case, measure), row in rows.items() if measure == "peak memory of the device"}
     assert len(peaks) == (len(CASES) if device == "cuda" else 0)
@@ -82,7 +85,7 @@ def test_gpu_benchmark_work_fits_its_limit(seconds_each: float, monkeypatch: pyt
         done.append(amount)
         return amount * seconds_each
 
-    monkeypatch.setattr(gpu.time, "perf_counter", lambda: now)
+    monkeypatch.setattr("benchmarks.gpu.time.perf_counter", lambda: now)
     amount = fit(64, 60.0, 4, run)
     assert set(done) == {4}
     # Halved until it fits, and no further; at least the part that was tried.
