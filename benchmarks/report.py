@@ -121,7 +121,7 @@ def write_table(report: Report, path: Path) -> None:
 def _cells(rows: Sequence[Row]) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Return the columns of a table and the text of its cells; without columns of peers if no row has one."""
     used = 4 if all(row.peer is None for row in rows) else len(_COLUMNS)
-    cells = []
+    cells: list[Sequence[str]] = []
     for row in rows:
         numbers = (_number(row.peer_value), _number(row.ratio), _number(row.max_difference))
         cells.append((row.case, row.measure, _number(row.value), row.unit, row.peer or "", *numbers)[:used])
