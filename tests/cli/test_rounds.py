@@ -153,7 +153,7 @@ def test_demo_goes_on_shows_what_it_found_and_asks_again(
     assert "Loading" not in said[1]
     parts = [re.findall(r"(\w+) \d+\.\d s", text.splitlines()[-1]) for text in said]
     assert parts == [["graph", "model", "asking", "page"], ["graph", "page"], ["graph", "model", "asking", "page"]]
-    varying = ("seconds", "facts")
+    varying = ("seconds", "facts", "device_waited")
     first, second, third = ({key: value for key, value in each.items() if key not in varying} for each in found)
     assert first == second
     assert {**first, "page": None, "outcomes": None} == {**third, "page": None, "outcomes": None}
