@@ -1,22 +1,25 @@
-"""Names per second that the host alone prepares: the scorer with a device that takes no time.
+"""Names per second that the host prepares for a device that takes no time, and the time in which a device waits.
 
 The tokenizer and the kinds of masks are the demo model's. Layers and the projection to the vocabulary return zeros, and
 all operations of the device are on torch's device ``meta``, which computes nothing. What is left is the work of the
-host: tokenization, tries, batches, arrays, sums. With ``--device cpu``, the masks are made, too, as a CPU has to.
+host: tokenization, tries, batches, arrays, sums. With ``--device cpu``, the masks are made, too, as a CPU has to. With
+``--names-per-second``, the device sleeps as long as one of this speed computes.
 
 Cases, from the example graph, the first two as in ``benchmarks.scoring``:
 
 - ``distractors``: 50 facts with 200 distractors, all names of each scored with EOS;
 - ``examples``: 20 questions with 100 options each, after a common prompt of 50 examples;
 - ``probe``: a measurement of the probe ``distractors``, with ten distractors for each of ``--facts`` facts: queries,
-  sentences, scoring, evidence and files.
+  sentences, scoring, evidence and files;
+- ``rounds``: the same probe, in rounds of 64 facts.
 
 ``first`` is a call with names that were not seen before, ``again`` the fastest of several with the same names and
 prompts. The rate per second of the process's time on all cores, ``per core``, depends less on what else the machine
-does.
+does. ``device waited`` is the share of the time of asking in which the device does not compute.
 """
 
 import cProfile
+import math
 import os
 import time
 from contextlib import ExitStack, nullcontext
@@ -34,14 +37,19 @@ from transformers.modeling_outputs import BaseModelOutputWithPast
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.scoring.cases import Case, distractors_case, examples_case, read_example
 from kgprobe.api.measuring import measure
+from kgprobe.api.rounds import run_rounds
 from kgprobe.cli.options import json_option, seed_option
+from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.signals import ending_in_order
+from kgprobe.models.computing import ALL_ASKING, DeviceTime
 from kgprobe.models.demo import demo_model_folder
 from kgprobe.models.model import REMEMBERED, Model
+from kgprobe.models.scoring.contract import Floats
+from kgprobe.models.scoring.forward import AnyPrefix
 from kgprobe.models.scoring.projection import VocabularyProjection
-from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.models.scoring.scorer import PreparedBatch, Scorer
 from kgprobe.sources.contract import open_source
 
 CASES = {"distractors": distractors_case, "examples": examples_case}
@@ -75,7 +83,13 @@ class ZeroLayers(torch.nn.Module):
 
 
 class IdleScorer(Scorer):
-    """A scorer whose device has nothing to do."""
+    """A scorer whose device has nothing to do.
+
+    Attributes:
+        names_per_second: speed of the device that the scorer imitates by sleeping; infinite for none.
+    """
+
+    names_per_second = math.inf
 
     def idle(self, width: int, device: str, batch_tokens: int) -> None:
         """Replace layers and projection.
@@ -94,6 +108,14 @@ class IdleScorer(Scorer):
     def refresh(self) -> bool:
         """Return False: there are no weights."""
         return False
+
+    def _compute(
+        self, projection: VocabularyProjection, batch: PreparedBatch, prefix: AnyPrefix | None, tokens: int
+    ) -> Floats:
+        """Return zeros, after as long as the device takes."""
+        names = sum(len(tree.members) for forest in batch.forests for tree in forest.trees)
+        time.sleep(names / self.names_per_second)
+        return super()._compute(projection, batch, prefix, tokens)
 
 
 def idle_scorer(device: str, batch_tokens: int, remembered: int) -> IdleScorer:
@@ -147,8 +169,8 @@ def rates(scorer: Scorer, case: Case, profiler: cProfile.Profile | None) -> list
     ]
 
 
-def probe_rates(scorer: IdleScorer, facts: int, seed: int, profiler: cProfile.Profile | None) -> list[Row]:
-    """Return the rows of a measurement of this many facts of the example graph."""
+def asking_rates(case: str, scorer: IdleScorer, facts: int, seed: int, profiler: cProfile.Profile | None) -> list[Row]:
+    """Return the rows of a measurement of this many facts of the example graph, or of rounds with as many questions."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="kgprobe-")))
         os.environ["KGPROBE_HOME"] = str(folder)
@@ -158,23 +180,36 @@ def probe_rates(scorer: IdleScorer, facts: int, seed: int, profiler: cProfile.Pr
         model = Model(scorer.name, scorer=scorer)
         # The engine's compiler warms up.
         measure(graph, model, "distractors", limit=facts // 4, seed=seed + 1, distractors=100)
-        clock, own = time.perf_counter(), time.process_time()
+        clock, own, before = time.perf_counter(), time.process_time(), replace(ALL_ASKING)
         with profiler or nullcontext():
-            measured = measure(graph, model, "distractors", limit=facts, seed=seed, distractors=100)
+            ASKING[case](graph, model, facts, seed)
         seconds, on_cores = time.perf_counter() - clock, time.process_time() - own
-    answered = measured.progress.facts
+        asking = DeviceTime(ALL_ASKING.seconds - before.seconds, ALL_ASKING.computed - before.computed)
     return [
-        Row("probe", "facts", answered, ""),
-        Row("probe", "rate", answered / seconds, "facts/s"),
-        Row("probe", "rate, per core of the process, without the graph's server", answered / on_cores, "facts/s"),
+        Row(case, "facts", facts, ""),
+        Row(case, "rate", facts / seconds, "facts/s"),
+        Row(case, "rate, per core of the process, without the graph's server", facts / on_cores, "facts/s"),
+        Row(case, "device waited", 100 * (asking.waited or 0.0), "%"),
     ]
+
+
+def _measure(graph: Graph, model: Model, facts: int, seed: int) -> None:
+    measure(graph, model, "distractors", limit=facts, seed=seed, distractors=100)
+
+
+def _run_rounds(graph: Graph, model: Model, facts: int, seed: int) -> None:
+    rounds, size = math.ceil(facts / 64), min(facts, 64)
+    run_rounds(graph, model, "distractors", seed=seed, rounds=rounds, facts_per_round=size, distractors=100)
+
+
+ASKING = {"probe": _measure, "rounds": _run_rounds}
 
 
 @click.command(context_settings={"max_content_width": 100})
 @click.option(
     "--case",
     "cases",
-    type=click.Choice((*CASES, "probe")),
+    type=click.Choice((*CASES, *ASKING)),
     multiple=True,
     default=tuple(CASES),
     show_default=True,
@@ -188,7 +223,10 @@ def probe_rates(scorer: IdleScorer, facts: int, seed: int, profiler: cProfile.Pr
     help="Device of the masks; meta takes no time.",
 )
 @click.option("--batch-tokens", default=8192, show_default=True, help="Padded tokens per forward pass.")
-@click.option("--facts", type=click.IntRange(min=4), default=1000, show_default=True, help="Facts of the case probe.")
+@click.option(
+    "--facts", type=click.IntRange(min=4), default=1000, show_default=True, help="Facts of the cases that ask."
+)
+@click.option("--names-per-second", type=click.FloatRange(min=1), help="Speed of the device.  [default: takes no time]")
 @click.option("--profile", type=click.Path(dir_okay=False), help="Files for profiles: PROFILE-CASE.")
 @seed_option
 @json_option
@@ -197,19 +235,22 @@ def main(
     device: str,
     batch_tokens: int,
     facts: int,
+    names_per_second: float | None,
     profile: str | None,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Measure the names per second that the host prepares for a device that takes no time."""
+    """Measure the names per second that the host prepares, and the time in which a device waits."""
     example = read_example()
     rows: list[Row] = []
     for name in cases:
         profiler = None if profile is None else cProfile.Profile()
-        if name == "probe":
-            rows += probe_rates(idle_scorer(device, batch_tokens, REMEMBERED), facts, seed, profiler)
+        scorer = idle_scorer(device, batch_tokens, REMEMBERED if name in ASKING else 0)
+        scorer.names_per_second = names_per_second or math.inf
+        if name in ASKING:
+            rows += asking_rates(name, scorer, facts, seed, profiler)
         else:
-            rows += rates(idle_scorer(device, batch_tokens, 0), CASES[name](example, seed), profiler)
+            rows += rates(scorer, CASES[name](example, seed), profiler)
         if profiler is not None:
             profiler.dump_stats(f"{profile}-{name}")
     show(Report("host", rows, seed, versions_of("torch", "transformers", "tokenizers")), as_json=as_json)

@@ -21,8 +21,9 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import read_json, replacing
 from kgprobe.base.version import __version__
 from kgprobe.graph.state import state_difference, state_uid
+from kgprobe.models.computing import DeviceTime
 
-CONFIG, DECLINED = "config.json", "declined.json"
+CONFIG, DECLINED, DEVICE_TIME = "config.json", "declined.json", "device_time.json"
 # Digests of the files that were written with the settings.
 WRITTEN = "written"
 # Content of a measurement's folder in messages.
@@ -216,6 +217,23 @@ def read_declined(folder: Path) -> dict[str, list[str]]:
         return read_json(folder / DECLINED, dict[str, list[str]], "Delete the file.")
     except FileNotFoundError:
         return {}
+
+
+def keep_device_time(folder: Path, timed: DeviceTime) -> None:
+    """Add the time of a call's asking to that stored in a folder; a call in which no model computed has none."""
+    if timed.computed:
+        stored = read_device_time(folder)
+        total = DeviceTime(stored.seconds + timed.seconds, stored.computed + timed.computed)
+        with replacing(folder / DEVICE_TIME) as unfinished:
+            unfinished.write_bytes(msgspec.json.encode(total))
+
+
+def read_device_time(folder: Path) -> DeviceTime:
+    """Return the time of asking for the answers of a folder, by all calls that were not killed."""
+    try:
+        return read_json(folder / DEVICE_TIME, DeviceTime, "Delete the file.")
+    except FileNotFoundError:
+        return DeviceTime()
 
 
 def note_of_dates(results: Iterable[Mapping[str, Any]]) -> str:

@@ -237,7 +237,7 @@ explain_option = cloup.option(
     "--explain",
     cls=RareOption,
     is_flag=True,
-    help="Print how the model is computed, and why not in a faster way.",
+    help="Print how the model is computed, why not in a faster way, and the share of time in which its device waits.",
 )
 loading_options = decorated_by(
     explain_option, given_options(("Models on this machine", LocalOptions), argument="local")

@@ -7,6 +7,7 @@ import math
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from types import MappingProxyType
@@ -54,15 +55,21 @@ def api_options(left_out: Sequence[str] = ()) -> Callable[[Command], Command]:
 def open_models(
     local: Given = NOTHING, workers: Given = NOTHING, explain: bool = False, api: Given = NOTHING
 ) -> Iterator["Models"]:
-    """Yield models, each loaded at first use; print the API usage at the end."""
+    """Yield models, each loaded at first use; at the end, print the API usage, and the device's time if explained."""
     from kgprobe.api.models import models_within
+    from kgprobe.models.computing import ALL_ASKING, DeviceTime
 
     limits = make_options(ApiLimits, api, "models behind an API")
     on_this_machine = make_options(LocalOptions, local, "models")
+    before = replace(ALL_ASKING)
     with models_within(limits, partial(_load, explain), on_this_machine, **workers) as models:
         try:
             yield models
         finally:
+            asking = DeviceTime(ALL_ASKING.seconds - before.seconds, ALL_ASKING.computed - before.computed)
+            if explain and asking.waited is not None:
+                computed = f"computed {1 - asking.waited:.0%} of {asking.seconds:,.1f} s of asking"
+                click.echo(f"device  {computed}, waited {asking.waited:.0%}", err=True)
             for name, usage in models.spending.usage.items():
                 cost = "" if usage.cost is None else f", {usage.cost:.4f} in money"
                 sent = f"{usage.requests:,} requests ({usage.retries:,} of them repeated)"

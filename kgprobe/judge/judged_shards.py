@@ -22,6 +22,7 @@ from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Sto
 from kgprobe.answers.settings import claim
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import make_folder, replacing
+from kgprobe.models.computing import timing_the_device
 
 # Name of such a folder in messages.
 JUDGED_GRAPH = "judged graph"
@@ -95,13 +96,20 @@ def shards_of(facts: int) -> Shards:
 
 @dataclass(frozen=True, slots=True)
 class JudgedShards:
-    """Progress of judging a graph; ``done`` is the number of facts in finished shards."""
+    """Progress of judging a graph.
+
+    Attributes:
+        done: number of facts in finished shards.
+        device_waited: share of this call's judging in which the device waited, in [0, 1]; None if no model of this
+            process computed, see :mod:`kgprobe.models.computing`.
+    """
 
     facts: int
     done: int
     shards: int
     shards_done: int
     stopped: Stop
+    device_waited: float | None = None
 
     @property
     def complete(self) -> bool:
@@ -160,7 +168,7 @@ def finish_shards(
         total = shards.facts_in(shards.numbers_of(share))
         done = total - shards.facts_in(missing)
         callbacks.on_start(Start(shards.facts, done, total))
-        with closing(make_all(missing)) as finished:
+        with timing_the_device() as timed, closing(make_all(missing)) as finished:
             for number in finished:
                 if number is not None:
                     done += len(shards.places(number))
@@ -171,7 +179,7 @@ def finish_shards(
     # With the shards of all processes.
     missing = missing_shards(folder, range(shards.count))
     facts = shards.facts - shards.facts_in(missing)
-    return JudgedShards(shards.facts, facts, shards.count, shards.count - len(missing), stopped)
+    return JudgedShards(shards.facts, facts, shards.count, shards.count - len(missing), stopped, timed.waited)
 
 
 @contextmanager

@@ -443,6 +443,8 @@ class JudgingProgress(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, or the progress."""
+        shards = self.shards
         if self.judged is not None:
-            return self.judged.to_dict()
-        return {"folder": str(self.folder), "facts": self.shards.facts, "done": self.shards.done, "complete": False}
+            return {**self.judged.to_dict(), "device_waited": shards.device_waited}
+        progress = {"facts": shards.facts, "done": shards.done, "device_waited": shards.device_waited}
+        return {"folder": str(self.folder), **progress, "complete": False}

@@ -16,6 +16,7 @@ from kgprobe.answers.settings import (
     note_of_dates,
     read_config,
     read_declined,
+    read_device_time,
     read_measurement,
 )
 from kgprobe.answers.store import FILE, Outcomes
@@ -183,6 +184,7 @@ class StoredAnswers:
             "unaskable": answers.reasons(Verdict.UNASKABLE),
             "unanswered": answers.reasons(Verdict.UNANSWERED),
             "tables": {table.key: table.to_dict() for table in self.tables()},
+            "device_waited": read_device_time(self.folder).waited,
         }
         return content if finding is None else {**content, **finding.to_dict()}
 

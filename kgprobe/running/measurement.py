@@ -20,6 +20,7 @@ from kgprobe.answers.settings import (
     claim,
     digest_of,
     keep_declined,
+    keep_device_time,
     read_config,
     require_identical,
     versions,
@@ -29,6 +30,7 @@ from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import home, make_folder
 from kgprobe.graph.reversal import asked_by
 from kgprobe.models.api.spending import BudgetSpentError
+from kgprobe.models.computing import timing_the_device
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
 from kgprobe.probes.outcome import Probe, Verdict
@@ -115,8 +117,10 @@ def keep_answers(
         name = f"{short_name(model.name)}-{probe_slug}-{digest_of(config)}"
     folder = home() / "probes" / name
     batch = asking.batch_size or asking.models.asked_together(model) or kind.batch_size
-    progress = ask_each(probe, keys, seed, folder, config, batch=batch, callbacks=asking.callbacks)
+    with timing_the_device() as timed:
+        progress = ask_each(probe, keys, seed, folder, config, batch=batch, callbacks=asking.callbacks)
     keep_declined(folder, asking.models.spending.declined)
+    keep_device_time(folder, timed)
     return folder, progress
 
 

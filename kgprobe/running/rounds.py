@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from kgprobe.answers.callbacks import NO_CALLBACKS, Batch, Callbacks, Start, Stop, why_silent
-from kgprobe.answers.settings import differences
+from kgprobe.answers.settings import differences, keep_device_time
 from kgprobe.answers.store import OutcomeStore, read_outcomes, read_rounds
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import OnProgress, no_progress, print_message
@@ -28,6 +28,7 @@ from kgprobe.beliefs.register import LEARNERS
 from kgprobe.graph.client import Graph, Row
 from kgprobe.graph.state import graph_state, state_difference
 from kgprobe.models.api.spending import BudgetSpentError
+from kgprobe.models.computing import timing_the_device
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
@@ -144,7 +145,9 @@ def continue_run(
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
-            report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
+            with timing_the_device() as timed:
+                report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
+            keep_device_time(folder, timed)
             _settle(graph, run, learner, report.rounds, state)
             if not write_view(graph, plan.run, learner, report.rounds, state, on_progress) and view:
                 print_message(

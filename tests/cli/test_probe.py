@@ -31,6 +31,7 @@ def test_sample_is_probed_kept_and_shown_again(home: dict[str, str], model: str)
     table = pd.read_parquet(found["files"][0])
     assert table["fact"].nunique() == 9
     assert len(Path(found["outcomes"]).read_text().splitlines()) == 9
+    assert 0 < found["device_waited"] < 1
 
     again = kgprobe(*command, **home)
     assert again.stdout == done.stdout
@@ -59,7 +60,8 @@ def test_how_a_model_is_computed_is_told_when_asked(home: dict[str, str], model:
     assert "bfloat16 on cpu" in told.stderr
     assert "tokens at once  100" in re.sub(" {2,}", "  ", told.stderr)
     # Nothing of it stands where programs read.
-    json.loads(told.stdout)
+    waited = json.loads(told.stdout)["device_waited"]
+    assert re.search(rf"device  computed {1 - waited:.0%} of [\d.]+ s of asking, waited {waited:.0%}", told.stderr)
     assert "packed" not in kgprobe(*command, **home).stderr
     for wrong, said in (("--device", "--device 'abacus' cannot be used"), ("--revision", "--revision is 'abacus'")):
         refused = kgprobe(*command, wrong, "abacus", **home)

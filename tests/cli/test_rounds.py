@@ -39,6 +39,7 @@ def test_run_is_begun_shown_extended_and_forgotten(home: dict[str, str], model: 
 
     more = succeed("rounds", "resume", "first", "--rounds", "3", "--explain", **home)
     assert "agrees with plain forward passes" in more.stderr
+    assert "s of asking, waited" in more.stderr
     assert "12 questions" in " ".join(more.stdout.split())
     lines = more.stdout.splitlines()
     assert len(lines) <= 10

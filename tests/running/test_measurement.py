@@ -1,6 +1,7 @@
 """Asking each fact of a list once: kept as it goes, gone on with, and never mixed."""
 
 import json
+import time
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from kgprobe.answers.store import FILE, read_outcomes
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import share_counter
 from kgprobe.models.api.spending import BudgetSpentError
+from kgprobe.models.computing import computing, timing_the_device
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.running.measurement import Progress, ask_each
 from kgprobe.sampling.keys import FactKey
@@ -205,3 +207,22 @@ def test_parts_of_a_batch_are_told_in_facts(tmp_path: Path) -> None:
     told.clear()
     ask(WrittenProbe(), tmp_path / "silent", callbacks=callbacks)
     assert told == [4, 8, 11]
+
+
+def test_device_waited_is_time_without_computation(tmp_path: Path) -> None:
+    class SlowProbe(WrittenProbe):
+        """One that computes for a third of its time, in nested computations."""
+
+        def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+            time.sleep(0.04)
+            with computing(), computing():
+                time.sleep(0.02)
+            return super().ask(facts, seed)
+
+    with timing_the_device() as timed:
+        ask(SlowProbe(), tmp_path / "slow")
+    assert timed.waited == pytest.approx(2 / 3, abs=0.15)
+    assert timed.computed == pytest.approx(0.06, abs=0.02)
+    with timing_the_device() as idle:
+        ask(WrittenProbe(), tmp_path / "idle")
+    assert idle.waited is None

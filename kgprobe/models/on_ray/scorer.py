@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kgprobe.models.computing import computing
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.on_ray.workers import ModelPlan, WorkerModel, Workers
@@ -153,7 +154,9 @@ class _GrowingOnWorkers:
             homes[tree.prompt % len(homes)].append(tree)
         # A worker without trees has nothing to do, but keeps its number.
         tasks = [partial(_grow, self._search, own, bounds) for own in homes]
-        for home, answers in self._workers.run_all(self._plan, tasks):
+        with computing():
+            answered = list(self._workers.run_all(self._plan, tasks))
+        for home, answers in answered:
             yield from zip(homes[home], answers, strict=True)
 
 
@@ -206,9 +209,10 @@ def run_joined(
 ) -> list[T]:
     """Return the results of all tasks, one list after the other; report the size of each to ``progress``."""
     results: dict[int, list[T]] = {}
-    for number, part in workers.run_all(plan, tasks):
-        results[number] = part
-        report(progress, size(part))
+    with computing():
+        for number, part in workers.run_all(plan, tasks):
+            results[number] = part
+            report(progress, size(part))
     joined: list[T] = []
     for number in range(len(tasks)):
         joined += results[number]

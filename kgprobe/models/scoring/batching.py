@@ -17,6 +17,7 @@ import numpy as np
 import psutil
 import torch
 
+from kgprobe.models.computing import computing
 from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.forward import AnyPrefix, size_of
 from kgprobe.models.scoring.tokens import TokenizedPrompt
@@ -91,7 +92,8 @@ class BatchLimits:
 def compute_if_it_fits(compute: Callable[[], Result], device: torch.device) -> Result | None:
     """Return a computation's result, never None; None if memory was short, after all that it held is freed."""
     try:
-        return compute()
+        with computing():
+            return compute()
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise

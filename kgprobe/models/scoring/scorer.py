@@ -17,6 +17,7 @@ import torch
 import transformers
 
 from kgprobe.base.errors import KgprobeError
+from kgprobe.models.computing import computing
 from kgprobe.models.devices import device_names, devices_of
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.all_trees import build_all_trees
@@ -349,7 +350,9 @@ class Scorer(TextScorer):
         projection = self.choice.projection
         if projection is None:
             for tree in trees:
-                yield tree, plain_log_probabilities(self.model, tree).double().numpy()
+                with computing():
+                    values = plain_log_probabilities(self.model, tree).double().numpy()
+                yield tree, values
             return
         planned = plan(trees, self.choice.method, projection.weight.shape[1], self.limits.tokens, beginnings)
         with closing(self._batches(planned)) as batches:

@@ -1,0 +1,69 @@
+"""Time in which models compute, and the share of the time of asking in which the device waits for the host.
+
+A computation lasts from its first operation until its results are on the host, or, where nothing waits for them, until
+its operations are queued. So on a GPU the waiting includes the time between a queued prefix and the batch after it.
+Waits for vLLM and for Ray workers count as computing; models behind an API do not.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Computing:
+    """Seconds of computation of this process so far, and the number of computations in progress."""
+
+    seconds: float = 0.0
+    nested: int = 0
+
+
+_computing = _Computing()
+
+
+@dataclass(slots=True)
+class DeviceTime:
+    """Time of asking.
+
+    Attributes:
+        seconds: duration so far.
+        computed: seconds in which a model computed.
+    """
+
+    seconds: float = 0.0
+    computed: float = 0.0
+
+    @property
+    def waited(self) -> float | None:
+        """Share of the time in which the device waited, in [0, 1]; None if no model of this process computed."""
+        return round(max(0.0, 1 - self.computed / self.seconds), 3) if self.computed else None
+
+
+# The asking of this process so far.
+ALL_ASKING = DeviceTime()
+
+
+@contextmanager
+def computing() -> Iterator[None]:
+    """Count the time inside the context as computing, once where contexts are nested."""
+    _computing.nested += 1
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        _computing.nested -= 1
+        if not _computing.nested:
+            _computing.seconds += time.perf_counter() - began
+
+
+@contextmanager
+def timing_the_device() -> Iterator[DeviceTime]:
+    """Yield the time of the asking inside the context; it is complete at the end of the context."""
+    own, began, before = DeviceTime(), time.perf_counter(), _computing.seconds
+    try:
+        yield own
+    finally:
+        own.seconds, own.computed = time.perf_counter() - began, _computing.seconds - before
+        ALL_ASKING.seconds += own.seconds
+        ALL_ASKING.computed += own.computed
