@@ -27,7 +27,8 @@ from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import load_scorer
 from kgprobe.probes.clozes import ClozeItems
 from kgprobe.probes.search.optimal_distractors import OptimalDistractors, Retrieved
-from kgprobe.sampling.facts import AskedFact, askable_facts
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.sampling.facts import AskedFact
 from kgprobe.sampling.selection import sample_facts
 from kgprobe.sources.contract import open_source
 from kgprobe.verbalize.sentences import Cloze
@@ -110,7 +111,7 @@ def measure(
 ) -> list[Row]:
     """Search for all facts by every method, and compare."""
     cloze_items = ClozeItems(graph, AS_OF, relations=relations, sentences=1)
-    sampled = sample_facts(askable_facts(graph, cloze_items.relations, AS_OF), facts, seed)
+    sampled = sample_facts(AskableFacts(open_columns(graph), cloze_items.relations, AS_OF), facts, seed)
     keys = [sampled[place] for place in range(len(sampled))]
     questions = [(question.fact, cloze) for question in cloze_items.of(keys, [seed]) for cloze in question.clozes]
     # Build the tries first, as in every run but the first.

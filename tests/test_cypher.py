@@ -23,7 +23,7 @@ def statement(name: str) -> str:
 def test_files_are_found() -> None:
     assert len(query_names()) > 50
     uses = [name for name in query_names() if "$as_of" in statement(name)]
-    assert {"sample/askable", "sample/answers", "beliefs/propagate"} <= set(uses)
+    assert {"sample/askable_triples", "sample/answers", "beliefs/propagate"} <= set(uses)
 
 
 def test_current_at_a_date_is_written_in_one_way() -> None:

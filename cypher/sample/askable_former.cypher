@@ -1,4 +1,4 @@
-// Facts that may be asked (as sample/askable) whose subject had another object of the relation until a known day before the date:
+// Facts that may be asked (current, with a name at both ends) whose subject had another object of the relation until a known day before the date:
 // candidates for facts with a former object among their distractors. Scans the graph from its ended facts on; streamed.
 // $relations: [id], $as_of: yyyymmdd -> subject, fact
 // Language: subject, object

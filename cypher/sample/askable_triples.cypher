@@ -1,4 +1,4 @@
-// Facts that may be asked (as sample/askable) with their relations and ends, and the popularity or the degree of both ends; null
+// Facts that may be asked (current, with a name at both ends) with their relations and ends, and the popularity or the degree of both ends; null
 // where unknown. Scans the graph; streamed, once for each draw of controls that are not near the taught facts.
 // $relations: [id], $as_of: yyyymmdd, $by: popularity or degree
 //   -> fact, relation, subject, object, literal: true if the object is a literal, of_subject, of_object

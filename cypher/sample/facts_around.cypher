@@ -2,7 +2,7 @@
 // facts of each entity.
 // $relations: [id], $as_of: yyyymmdd, $by: popularity or degree, $max_degree, $ids: [id]
 //   -> entity, other: id of the other end, null for a literal, through: true if it has at most $max_degree facts, fact, relation,
-//      subject, object, literal: true if the object is a literal, askable: true for a fact that may be asked (as sample/askable),
+//      subject, object, literal: true if the object is a literal, askable: as in sample/askable_triples,
 //      of_subject, of_object: popularity or degree, null where unknown
 // Language: subject, object
 UNWIND $ids AS id

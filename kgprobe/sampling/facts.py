@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.keys import FactKey, FactKeys, key_blocks, key_rows
+from kgprobe.sampling.keys import FactKey, key_rows
 
 _FACTS_AT_ONCE = 10_000
 
@@ -74,15 +74,6 @@ class AskedFact:
 def names_of(label: str, aliases: Sequence[str]) -> list[str]:
     """Return an entity's label and aliases, without those of white space."""
     return list(filter(str.strip, (label, *aliases)))
-
-
-def askable_facts(graph: Graph, relations: Sequence[str], as_of: int) -> FactKeys:
-    """Return the facts of these relations that are current at ``as_of`` (``yyyymmdd``) with names at both ends.
-
-    Cost: one scan of the graph's facts, streamed.
-    """
-    rows = graph.stream("sample/askable", relations=list(relations), as_of=as_of)
-    return FactKeys(key_blocks((row["subject"].encode(), row["fact"].encode()) for row in rows))
 
 
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:

@@ -36,7 +36,8 @@ def cached_folder(
 ) -> Path:
     """Return the folder of data derived from the graph's current state, and compute it if it is missing.
 
-    The cache is in kgprobe's home folder. Loading into the graph invalidates it; changes by hand in Cypher do not.
+    The cache is in kgprobe's home folder. Loading into the graph invalidates it, and so do facts that were added or
+    deleted by hand in Cypher; other changes by hand do not.
 
     Args:
         kind: name of the data, to distinguish several caches of a graph; each language asked has its own.
@@ -55,7 +56,8 @@ def cached_folder(
     parent = home() / shelf
     # The id of a graph may not be a valid file name.
     own = hashlib.sha256(str(uid).encode()).hexdigest()[:16]
-    digest = hashlib.sha256(f"{file_format} {state}".encode()).hexdigest()[:16]
+    facts = graph.read("sample/fact_count")[0]["facts"]
+    digest = hashlib.sha256(f"{file_format} {facts} {state}".encode()).hexdigest()[:16]
     folder = parent / f"{own}-{kind}-{digest}"
     if folder.exists() and _damage_of(folder, open_) is None:
         return folder

@@ -1,8 +1,7 @@
 """Keys of facts: the id of the subject, where a look-up starts, and the id of the fact; random numbers by ids."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,8 +9,7 @@ from numpy.typing import NDArray
 
 from kgprobe.sampling.lists import places_among
 
-# Number of keys that are Python objects at the same time.
-_BLOCK = 100_000
+UInt64s = NDArray[np.uint64]
 
 
 class FactKey(NamedTuple):
@@ -40,7 +38,7 @@ class FactKeys:
     """
 
     def __init__(self, blocks: Iterable[tuple[NDArray[np.bytes_], NDArray[np.bytes_]]]) -> None:
-        """Sort the keys, from blocks of subjects and facts, encoded as UTF-8; see :func:`key_blocks`."""
+        """Sort the keys, from blocks of subjects and facts, encoded as UTF-8."""
         subjects, facts = [np.empty(0, dtype="S1")], [np.empty(0, dtype="S1")]
         for block_subjects, block_facts in blocks:
             subjects.append(block_subjects)
@@ -65,16 +63,6 @@ class FactKeys:
         return places_among(self._facts, np.array(list(map(str.encode, facts)), dtype=np.bytes_))
 
 
-def key_blocks(
-    keys: Iterable[tuple[bytes, bytes]],
-) -> Iterator[tuple[NDArray[np.bytes_], NDArray[np.bytes_]]]:
-    """Yield streamed pairs of subject and fact, encoded as UTF-8, as blocks of arrays."""
-    rest = iter(keys)
-    while block := list(islice(rest, _BLOCK)):
-        subjects, facts = zip(*block, strict=True)
-        yield np.array(subjects, dtype=np.bytes_), np.array(facts, dtype=np.bytes_)
-
-
 class KeysInOrder:
     """A selection of other keys in another order. Memory: 8 bytes per key."""
 
@@ -87,6 +75,18 @@ class KeysInOrder:
 
     def __getitem__(self, position: int) -> FactKey:
         return self._keys[int(self._places[position])]
+
+
+def seeded_numbers(seed: int, kind: str, identifiers: Iterable[bytes], count: int) -> UInt64s:
+    """Return :func:`seeded_number` of each of so many ids, encoded as UTF-8, shape (count,). Cost: 0.3 µs for each."""
+    start = blake2b(f"{seed} {kind} ".encode(), digest_size=8)
+
+    def digest(identifier: bytes) -> bytes:
+        state = start.copy()
+        state.update(identifier)
+        return state.digest()
+
+    return np.fromiter(map(digest, identifiers), "S8", count).view(">u8").astype(np.uint64)
 
 
 def seeded_number(seed: int, kind: str, identifier: str) -> int:

@@ -28,12 +28,13 @@ from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.base.options import make_options
 from kgprobe.base.sanitize import visible
-from kgprobe.graph.client import Graph, Row
+from kgprobe.graph.client import Graph
 from kgprobe.graph.names import close_relations, entities_called, names_of_relations
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.distractors import facts_with_former
 from kgprobe.sampling.drawing import UNIFORM, Draw, DrawOptions
-from kgprobe.sampling.facts import askable_facts, existing_facts
-from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, key_rows, seeded_number
+from kgprobe.sampling.facts import existing_facts
+from kgprobe.sampling.keys import FactKey, Keys, KeysInOrder, key_rows, seeded_numbers
 from kgprobe.sampling.lookup import fact_among, find_fact, keys_of
 from kgprobe.sources.values import plain_name
 
@@ -61,63 +62,45 @@ _FACTS_AT_ONCE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PopularFacts:
-    """Facts with a known popularity, as arrays of UTF-8 bytes; see :class:`~kgprobe.sampling.keys.Keys`.
+    """Facts with a known popularity.
 
     Attributes:
         popularities: sum of log(1 + popularity) of both ends of each, shape (facts,).
         unknown: number of further facts, with an end of unknown popularity.
     """
 
-    subjects: NDArray[np.bytes_]
-    facts: NDArray[np.bytes_]
+    keys: Keys
     popularities: Floats
     unknown: int
 
-    def __len__(self) -> int:
-        return len(self.facts)
 
-    def __getitem__(self, position: int) -> FactKey:
-        return FactKey(self.subjects[position].decode(), self.facts[position].decode())
-
-
-def askable_popularities(graph: Graph, relations: Sequence[str], as_of: int, by: str) -> PopularFacts:
-    """Return the facts of these relations that can be asked and have a known popularity.
-
-    Cost: one scan of the graph's facts, streamed. Memory: the ids.
+def askable_popularities(facts: AskableFacts, by: str) -> PopularFacts:
+    """Return the facts with a known popularity among some.
 
     ``by`` is ``popularity``, or ``degree``: the number of facts of an entity, in its place.
     """
-    return _known(graph.stream("sample/askable_popularity", relations=list(relations), as_of=as_of, by=by))
+    of_entities = np.log1p(facts.columns.popularities if by == "popularity" else facts.columns.degrees)
+    popularities = of_entities[facts.subjects] + of_entities[facts.objects]
+    known = np.flatnonzero(~np.isnan(popularities))
+    return PopularFacts(facts.among(known), popularities[known], len(facts) - len(known))
 
 
-def popularities_of(graph: Graph, keys: Keys, by: str) -> PopularFacts:
-    """Return the facts with a known popularity among some; see :func:`askable_popularities`.
+def popularities_of(graph: Graph, keys: Sequence[FactKey], by: str) -> PopularFacts:
+    """Return the facts with a known popularity among some of a list; see :func:`askable_popularities`.
 
     Cost: a look-up from each subject.
     """
-
-    def rows() -> Iterator[Row]:
-        for first in range(0, len(keys), _FACTS_AT_ONCE):
-            block = [keys[place] for place in range(first, min(first + _FACTS_AT_ONCE, len(keys)))]
-            yield from graph.read("sample/fact_ends", rows=key_rows(block), by=by)
-
-    return _known(rows())
-
-
-def _known(rows: Iterable[Row]) -> PopularFacts:
-    """Return the facts of rows of ``sample/fact_ends`` whose ends both have a value."""
-    subjects, facts = [np.empty(0, dtype="S1")], [np.empty(0, dtype="S1")]
-    popularities = [np.empty(0)]
+    known, ends = [], []
     unknown = 0
-    rest = iter(rows)
-    while block := list(islice(rest, _FACTS_AT_ONCE)):
-        known = [row for row in block if row["of_subject"] is not None and row["of_object"] is not None]
-        unknown += len(block) - len(known)
-        subjects.append(np.array([row["subject"].encode() for row in known], dtype=np.bytes_))
-        facts.append(np.array([row["fact"].encode() for row in known], dtype=np.bytes_))
-        ends = np.array([(row["of_subject"], row["of_object"]) for row in known], dtype=np.float64).reshape(-1, 2)
-        popularities.append(np.log1p(ends).sum(axis=1))
-    return PopularFacts(np.concatenate(subjects), np.concatenate(facts), np.concatenate(popularities), unknown)
+    for first in range(0, len(keys), _FACTS_AT_ONCE):
+        for row in graph.read("sample/fact_ends", rows=key_rows(keys[first : first + _FACTS_AT_ONCE]), by=by):
+            if row["of_subject"] is None or row["of_object"] is None:
+                unknown += 1
+            else:
+                known.append(FactKey(row["subject"], row["fact"]))
+                ends.append((row["of_subject"], row["of_object"]))
+    popularities = np.log1p(np.array(ends, dtype=np.float64).reshape(-1, 2)).sum(axis=1)
+    return PopularFacts(known, popularities, unknown)
 
 
 def ranges_of(popularities: Floats) -> Int64s:
@@ -139,19 +122,34 @@ def balanced_sample(facts: PopularFacts, count: int | None, seed: int) -> Keys:
 
     Every prefix of the order is such a sample. A range with few facts is exhausted early; the others share the rest.
 
-    Cost: a hash of each fact, 3 µs. Memory: 24 bytes per fact.
+    Cost: a hash of each fact. Memory: 24 bytes per fact.
 
     Without ``count``, all facts.
     """
     ranges = ranges_of(facts.popularities)
     sizes = np.bincount(ranges, minlength=RANGES)
-    hashes = (seeded_number(seed, "balanced", facts[place].fact) for place in range(len(facts)))
     # In (0, 1): the middle of the hash's step.
-    uniform = (np.fromiter(hashes, dtype=np.float64, count=len(facts)) + 0.5) / 2.0**64
+    uniform = (_hashes(facts.keys, seed, "balanced").astype(np.float64) + 0.5) / 2.0**64
     # The rate of a fact is 1 / (facts of its range).
     times = -np.log(uniform) * sizes[ranges]
-    order = np.argsort(times, kind="stable")
-    return KeysInOrder(facts, order if count is None else order[:count])
+    return KeysInOrder(facts.keys, _lowest(times, count))
+
+
+def _lowest(values: NDArray[Any], count: int | None) -> Int64s:
+    """Return the places of the lowest values, in ascending order of these; of all values without ``count``."""
+    places = np.arange(len(values))
+    if count is not None and count < len(values):
+        places = np.sort(np.argpartition(values, count)[:count])
+    return places[np.argsort(values[places], kind="stable")]
+
+
+def _hashes(facts: Keys, seed: int, kind: str) -> NDArray[np.uint64]:
+    """Return :func:`seeded_number` of each fact, shape (facts,)."""
+    if isinstance(facts, AskableFacts):
+        ids = facts.encoded_ids()
+    else:
+        ids = (facts[place].fact.encode() for place in range(len(facts)))
+    return seeded_numbers(seed, kind, ids, len(facts))
 
 
 class _Id(msgspec.Struct):
@@ -208,7 +206,8 @@ def choose_facts(
 ) -> SelectedFacts:
     """Return the facts to ask in random order: all that can be asked, those of a list, or some of these.
 
-    Cost: one scan of the graph's facts, streamed into arrays, and a hash of each; for a list, a walk from each subject.
+    Cost: some passes over the graph's columns, see :func:`.open_columns`, and a hash of each fact; for a list, a walk
+    from each subject.
     With :attr:`DrawOptions.with_former`, also that of :func:`~.distractors.facts_with_former`.
 
     ``relations`` are those of facts that are not listed. Without ``limit``, all facts are taken.
@@ -227,21 +226,21 @@ def choose_facts(
     facts = _popular_facts(graph, relations, as_of, listed, draw)
     notes = [f"{facts.unknown:,} facts are left out: the {draw.balance} of an end is unknown."] * bool(facts.unknown)
     identity |= {"order": BALANCED_ORDER, "balance": draw.balance}
-    return SelectedFacts(balanced_sample(facts, limit, seed), missing, identity, len(facts), notes)
+    return SelectedFacts(balanced_sample(facts, limit, seed), missing, identity, len(facts.keys), notes)
 
 
 def _facts_to_draw(
     graph: Graph, relations: Sequence[str], as_of: int, listed: Selection | None, draw: DrawOptions
-) -> Keys:
+) -> AskableFacts | Sequence[FactKey]:
     """Return the facts from which a sample is drawn, in a fixed order."""
-    keys: Keys
+    keys: AskableFacts | Sequence[FactKey]
     if draw.with_former:
         # Candidates are about 1% of Wikidata's facts.
         rows = graph.stream("sample/askable_former", relations=list(relations), as_of=as_of) if listed is None else ()
         candidates = listed.keys if listed else sorted(FactKey(row["subject"], row["fact"]) for row in rows)
         keys = facts_with_former(graph, candidates, as_of)
     else:
-        keys = askable_facts(graph, relations, as_of) if listed is None else listed.keys
+        keys = AskableFacts(open_columns(graph), relations, as_of) if listed is None else listed.keys
     if len(keys):
         return keys
     if draw.with_former:
@@ -249,7 +248,10 @@ def _facts_to_draw(
             f"None of the facts has a former object that ended on a known day before {as_of}. Load facts with ends, or"
             " leave out `with_former`."
         )
-    raise _nothing_to_ask(relations, as_of)
+    raise KgprobeError(
+        f"The graph has no fact to ask: none of {', '.join(relations)} is current at {as_of} with a name at "
+        "both ends. Load facts, or name another date: `as_of`."
+    )
 
 
 def _popular_facts(
@@ -257,25 +259,14 @@ def _popular_facts(
 ) -> PopularFacts:
     """Return the facts from which a balanced sample is drawn."""
     by = str(draw.balance)
-    if listed is None and not draw.with_former:
-        facts = askable_popularities(graph, relations, as_of, by)
-        if not len(facts) and not facts.unknown:
-            raise _nothing_to_ask(relations, as_of)
-    else:
-        facts = popularities_of(graph, _facts_to_draw(graph, relations, as_of, listed, draw), by)
-    if not len(facts):
+    keys = _facts_to_draw(graph, relations, as_of, listed, draw)
+    facts = askable_popularities(keys, by) if isinstance(keys, AskableFacts) else popularities_of(graph, keys, by)
+    if not len(facts.keys):
         raise KgprobeError(
             f"None of the {facts.unknown:,} facts has a {by} at both ends. Load entities with `popularity`, or balance"
             " by the number of facts of each entity: `balance` degree."
         )
     return facts
-
-
-def _nothing_to_ask(relations: Sequence[str], as_of: int) -> KgprobeError:
-    return KgprobeError(
-        f"The graph has no fact to ask: none of {', '.join(relations)} is current at {as_of} with a name at "
-        "both ends. Load facts, or name another date: `as_of`."
-    )
 
 
 def list_facts(graph: Graph, facts: "Listed", as_of: int) -> Selection:
@@ -326,15 +317,12 @@ def sample_facts(keys: Keys, count: int | None, seed: int) -> Keys:
     A fact's rank depends on nothing else: two draws with the same seed share as many facts as possible, and every
     prefix of the order is a uniform sample.
 
-    Cost: a hash of each fact, 3 µs. Memory: 16 bytes per fact.
+    Cost: a hash of each fact. Memory: 16 bytes per fact.
 
     Without ``count``, all facts.
     """
-    ranks = (seeded_number(seed, "asked", keys[place].fact) for place in range(len(keys)))
-    order = np.argsort(np.fromiter(ranks, dtype=np.uint64, count=len(keys)), kind="stable")
-    if count is None:
-        return KeysInOrder(keys, order)
-    return [keys[place] for place in order[:count].tolist()]
+    order = _lowest(_hashes(keys, seed, "asked"), count)
+    return KeysInOrder(keys, order) if count is None else [keys[place] for place in order.tolist()]
 
 
 def read_facts(graph: Graph, file: TextIO, name: str, as_of: int) -> Selection:

@@ -27,7 +27,6 @@ from kgprobe.labelling.table import write_label_table
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
-from kgprobe.sampling.facts import askable_facts
 from kgprobe.sampling.keys import FactKey
 from tests.api.judged_world import judge_world, small_shards, world, write_judge, write_model
 from tests.api.labelled_world import AS_OF, well_read
@@ -123,7 +122,7 @@ def test_fill_adds_all_facts_with_predictions(example_graph: Graph, tmp_path: Pa
     labels = kgprobe.label_facts(example_graph, well_read(), ways="distractors", limit=60, fill=True, as_of=AS_OF)
     rows = {row.fact: row for row in labels.table.rows()}
     relations = kgprobe.open(labels.table.config["measurements"]["distractors"][0]).config["relations"]
-    askable = askable_facts(example_graph, relations, 20241231)
+    askable = AskableFacts(open_columns(example_graph), relations, 20241231)
     assert set(rows) == {askable[place].fact for place in range(len(askable))}
     assert (labels.asked_facts, labels.predicted_facts) == (60, len(rows) - 60)
     for row in rows.values():

@@ -21,6 +21,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.state import last_changes
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.sampling.columns.graph_columns import open_columns
 from tests.models.tiny import byte_level, random_model
 
 OPTIONS = {"limit": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}
@@ -52,6 +53,7 @@ def test_what_was_measured_is_a_table_a_text_and_a_page(example_graph: Graph, ti
 def test_measure_of_20_facts_asks_four_queries_for_them(
     example_graph: Graph, tiny: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    open_columns(example_graph)
     queries: Counter[str] = Counter()
 
     def counted(method: Callable[..., Any], query: str, **parameters: Any) -> Any:
@@ -62,12 +64,12 @@ def test_measure_of_20_facts_asks_four_queries_for_them(
         monkeypatch.setattr(example_graph, name, partial(counted, getattr(example_graph, name)))
     result = kgprobe.measure(example_graph, tiny, "distractors", limit=20, as_of="2024")
     assert len(result.to_frame()) == 20
-    # The templates, the scan, and the facts of each of two batches.
-    assert [queries.pop(name) for name in ("sample/relations", "sample/askable", "sample/facts")] == [1, 1, 2]
+    # The templates, and the facts of each of two batches.
+    assert [queries.pop(name) for name in ("sample/relations", "sample/facts")] == [1, 2]
     # Distractors: the members of the types, once each, and the entities of each round of draws.
     assert queries.pop("sample/members") <= 2
     assert queries.pop("sample/candidates") <= 4
-    assert queries == {"reverse/origin": 1, "load/state": 1, "sample/last_changes": 1}
+    assert queries == {"reverse/origin": 1, "load/state": 2, "sample/fact_count": 1, "sample/last_changes": 1}
 
 
 def test_same_call_goes_on_and_another_is_another(example_graph: Graph, tiny: Model) -> None:

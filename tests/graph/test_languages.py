@@ -18,7 +18,8 @@ from kgprobe.graph.names import entities_called, entity_ids, relation_ids
 from kgprobe.graph.queries import get_query, query_names, text_in
 from kgprobe.graph.record_batches import LABEL_BYTES
 from kgprobe.graph.state import graph_state
-from kgprobe.sampling.facts import askable_facts, describe_facts
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import find_fact
 from kgprobe.sampling.selection import Selection, read_facts
@@ -85,7 +86,7 @@ def named(endpoint: Endpoint) -> Iterator[Graph]:
 
 @pytest.mark.parametrize("language", ["en", "de", "zh-Hans"])
 def test_askable_facts_in_language_have_labels_in_it(named: Graph, language: str) -> None:
-    keys = askable_facts(named.in_language(language), ["P36"], TODAY)
+    keys = AskableFacts(open_columns(named.in_language(language)), ["P36"], TODAY)
     labelled = {entity.id for entity in ENTITIES if language.lower() in entity.texts}
     assert set(keys) == {FactKey(fact.subject, fact.id) for fact in FACTS if {fact.subject, fact.object} <= labelled}
     assert keys, "the comparison would hold for no facts"
@@ -193,7 +194,7 @@ def test_literal_without_letters_has_a_name_in_every_language(graph: Graph) -> N
     facts = [Fact("a", "Q64", "P571", "1945"), Fact("b", "Q64", "P571", "1945-05-08")]
     load(graph, WrittenSource([ENTITIES[2], year, day], facts, [Relation("P571")], languages=("en", "de")))
     asked = {
-        code: sorted(key.fact for key in askable_facts(graph.in_language(code), ["P571"], TODAY))
+        code: sorted(key.fact for key in AskableFacts(open_columns(graph.in_language(code)), ["P571"], TODAY))
         for code in ("en", "de")
     }
     assert asked == {"en": ["a", "b"], "de": ["a"]}
@@ -206,7 +207,7 @@ def test_reload_without_language_keeps_its_names(graph: Graph) -> None:
         replace(entity, texts={"en": entity.texts["en"]} if entity.texts.get("en") else {}) for entity in ENTITIES
     ]
     load(graph, WrittenSource(without, FACTS, RELATIONS, languages=("en",), fingerprint="again"))
-    assert len(askable_facts(graph.in_language("de"), ["P36"], TODAY)) == 2
+    assert len(AskableFacts(open_columns(graph.in_language("de")), ["P36"], TODAY)) == 2
     assert graph.languages() == ["de", "en", "zh-Hans"]
     named = [replace(ENTITIES[0], texts={**ENTITIES[0].texts, "de": names("Bundesrepublik")})]
     load(graph, WrittenSource(named, languages=("en", "de"), fingerprint="other"))
@@ -214,8 +215,8 @@ def test_reload_without_language_keeps_its_names(graph: Graph) -> None:
     # With the option, names that the source lacks are removed; those of other languages stay.
     bare = [replace(ENTITIES[0], texts={"en": names("Germany")})]
     load(graph, WrittenSource(bare, languages=("en", "de"), fingerprint="bare"), remove_missing=True)
-    assert len(askable_facts(graph.in_language("de"), ["P36"], TODAY)) == 0
-    assert len(askable_facts(graph.in_language("zh-hans"), ["P36"], TODAY)) == 1
+    assert len(AskableFacts(open_columns(graph.in_language("de")), ["P36"], TODAY)) == 0
+    assert len(AskableFacts(open_columns(graph.in_language("zh-hans")), ["P36"], TODAY)) == 1
 
 
 def test_name_of_two_entities_in_two_languages_is_ambiguous(graph: Graph) -> None:

@@ -25,7 +25,7 @@ from kgprobe.running.count_learner import read_beliefs
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import begin_run, forget_run, get_run
-from kgprobe.sampling.facts import askable_facts
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
@@ -108,7 +108,7 @@ def test_own_answers_add_up_to_what_was_asked(graph: Graph, learner: str) -> Non
 def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> None:
     load_graph(graph)
     whole_run(graph, "run", learner="propagation")
-    keys = askable_facts(graph, ["r0", "r1"], AS_OF)
+    keys = AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF)
     read = read_beliefs(graph, "run", keys)
     assert {
         keys[int(position)].fact: (alpha, beta)
@@ -195,7 +195,7 @@ def test_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     # It would be so again.
     assert run_rounds(graph, probe, plan).rounds == report.rounds
     if learner == "propagation":
-        keys = askable_facts(graph, ["r0", "r1"], AS_OF)
+        keys = AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF)
         assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
 
 
@@ -236,7 +236,7 @@ def test_width_all_asked_is_the_mean_of_stored_intervals(graph: Graph, learner: 
     run_rounds(graph, probe, plan, on_batch=lambda round_: widths.append(round_.width))
     text = "MATCH (b:Belief {run: 'run'}) RETURN b.high - b.low AS width"
     stored = [row["width"] for row in graph.run_text(text, {})[1]]
-    assert len(stored) == len(askable_facts(graph, ["r0", "r1"], AS_OF))
+    assert len(stored) == len(AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF))
     assert widths[-1] == pytest.approx(np.mean(stored))
 
 
@@ -276,7 +276,9 @@ def test_every_sampling_makes_a_run_that_goes_on_where_it_stood(graph: Graph, le
     asked = [outcome["fact"] for outcome in answers_of(graph, "whole")]
     inclusions = [outcome.get("inclusion") for outcome in answers_of(graph, "whole")]
     if sampling == "uniform":
-        assert inclusions == pytest.approx([8 / len(askable_facts(graph, ["r0", "r1"], AS_OF))] * len(inclusions))
+        assert inclusions == pytest.approx(
+            [8 / len(AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF))] * len(inclusions)
+        )
     elif sampling in ("hardest", "information"):
         assert all(0 < one <= 1 for one in inclusions)
     elif learner == "hierarchical" and sampling == "thompson":

@@ -1,6 +1,7 @@
 """What may be a distractor, and random ones, on both engines, against the definition on an enumerable graph."""
 
 from collections import Counter
+from operator import attrgetter
 
 import pytest
 from scipy import stats
@@ -9,8 +10,9 @@ from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.sampling import pool_draws as module
+from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
 from kgprobe.sampling.distractors import EXCLUDED, Distractor, FormerObjects, RandomDistractors, admissible
-from kgprobe.sampling.facts import askable_facts, describe_facts
+from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool
 from tests.sampling.enumerable import AS_OF, current, distractors, enumerable, ruled
@@ -133,10 +135,12 @@ def test_askable_facts_are_current_named_and_of_the_relations(graph: Graph) -> N
     people, facts = enumerable(4)
     load(graph, WrittenSource(people, facts))
     named = {entity.id for entity in people if entity.label}
-    expected = sorted(
-        fact.id for fact in facts if fact.relation == "r1" and current(fact) and {fact.subject, fact.object} <= named
-    )
-    keys = askable_facts(graph, ["r1"], AS_OF)
+    expected = [
+        fact.id
+        for fact in sorted(facts, key=attrgetter("subject", "object", "id"))
+        if fact.relation == "r1" and current(fact) and {fact.subject, fact.object} <= named
+    ]
+    keys = AskableFacts(open_columns(graph), ["r1"], AS_OF)
     assert [keys[position].fact for position in range(len(keys))] == expected
     assert keys.positions([*expected, "f9999", ""]).tolist() == [*range(len(expected)), -1, -1]
     described = describe_facts(graph, [keys[position] for position in range(len(keys))])

@@ -31,8 +31,8 @@ BALANCED = DrawOptions(balance="popularity")
 
 
 def popular(popularities: Sequence[float]) -> PopularFacts:
-    ids = np.array([f"f{place}".encode() for place in range(len(popularities))])
-    return PopularFacts(np.full(len(ids), b"s"), ids, np.array(popularities), 0)
+    keys = [FactKey("s", f"f{place}") for place in range(len(popularities))]
+    return PopularFacts(keys, np.array(popularities), 0)
 
 
 def ids(keys: Keys) -> list[str]:
@@ -63,7 +63,7 @@ def test_balanced_sample_draws_with_the_paper_probabilities() -> None:
 def test_balanced_sample_has_prefixes_and_all_facts() -> None:
     facts = popular([float(place**2) for place in range(30)])
     everything = ids(balanced_sample(facts, None, 3))
-    assert sorted(everything) == sorted(ids(facts))
+    assert sorted(everything) == sorted(ids(facts.keys))
     assert ids(balanced_sample(facts, 7, 3)) == everything[:7]
     assert ids(balanced_sample(facts, 7, 4)) != everything[:7]
 
@@ -109,12 +109,7 @@ def test_choose_facts_balanced_on_each_engine(graph: Graph) -> None:
         for fact in facts
         if fact.id[0] != "x" != fact.id[1]
     }
-    known_facts = PopularFacts(
-        np.array([id_[0].encode() for id_ in values]),
-        np.array([id_.encode() for id_ in values]),
-        np.array(list(values.values())),
-        0,
-    )
+    known_facts = PopularFacts([FactKey(id_[0], id_) for id_ in values], np.array(list(values.values())), 0)
     assert ids(chosen.keys) == ids(balanced_sample(known_facts, 6, 2))
     listed = Selection([FactKey(id_[0], id_) for id_ in values] + [FactKey("x", "xa")], ())
     again = choose_facts(graph, ["r"], as_of=AS_OF, listed=listed, limit=6, seed=2, draw=BALANCED)

@@ -12,7 +12,7 @@ import re
 import socket
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -34,7 +34,7 @@ _START_SECONDS = 30.0
 
 
 def check_ray() -> None:
-    """Raise if Ray is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``."""
+    """Raise if Ray or a needed part is not installed, or no cluster answers at the host and port of ``RAY_ADDRESS``."""
     if importlib.util.find_spec("ray") is None:
         raise KgprobeError(f"Ray is not installed: {how_to_install('ray')}.")
     address = os.environ.get("RAY_ADDRESS", "")
@@ -48,6 +48,12 @@ def check_ray() -> None:
         raise KgprobeError(
             f"No Ray cluster answers at RAY_ADDRESS={address}: {error}. Start it, or unset RAY_ADDRESS."
         ) from error
+    if address.startswith("ray://") and importlib.util.find_spec("grpc") is None:
+        raise KgprobeError(
+            f"RAY_ADDRESS={address} needs Ray's client, which is not installed: run `python -m pip install"
+            ' "ray[client]"`, on the head node, too. Or run the command on a machine of the cluster, with'
+            " RAY_ADDRESS=HOST:6379."
+        )
 
 
 @contextmanager
@@ -78,7 +84,8 @@ def ray_cluster(workers: int) -> Iterator[Any]:
             ray.shutdown()
             where, remedy = "on this machine", "Try again with fewer workers, or without Ray."
             if not here:
-                where, remedy = f"with RAY_ADDRESS={address}", "Correct RAY_ADDRESS, or unset it."
+                where = f"with RAY_ADDRESS={address}"
+                remedy = "Correct RAY_ADDRESS, or unset it. The head's port is usually 6379, and of ray:// 10001."
             fault = f"{type(error).__name__}: {_reason(error).rstrip('.')}"
             raise KgprobeError(f"Ray does not start {where}: {fault}. {remedy}") from error
     try:
@@ -86,6 +93,24 @@ def ray_cluster(workers: int) -> Iterator[Any]:
     finally:
         if mine:
             ray.shutdown()
+
+
+@contextmanager
+def _connection() -> Iterator[None]:
+    """Explain a lost connection to a cluster at a ``ray://`` address."""
+    try:
+        yield
+    except Exception as error:
+        # Ray's client lets errors of grpc through.
+        if not isinstance(error, ConnectionError) and not type(error).__module__.startswith("grpc."):
+            raise
+        details = re.search(r'details = "(.+)"', str(error))
+        raise KgprobeError(
+            f"The Ray cluster at RAY_ADDRESS={os.environ.get('RAY_ADDRESS')} ended the connection:"
+            f" {(details[1] if details else first_line(error)).rstrip('.')}. Complete batches are kept. Check the head"
+            " node, which also needs kgprobe in the same version, or run the command on a machine of the cluster, with"
+            " RAY_ADDRESS=HOST:6379."
+        ) from error
 
 
 def _needs(ray: Any) -> dict[str, int]:
@@ -105,7 +130,7 @@ def _original_error(error: BaseException) -> BaseException:
 def _reason(error: BaseException) -> str:
     """Return the last line of a traceback in the original error's message, or else its first line."""
     error = _original_error(error)
-    lines = [line for line in str(error).splitlines() if re.match(r"[\w.]+Error: ", line)]
+    lines = [line for line in str(error).splitlines() if re.match(r"(?:[\w.]+Error|ERROR): ", line)]
     return lines[-1] if lines else first_line(error)
 
 
@@ -229,6 +254,10 @@ class Workers:
             KgprobeError: the cluster does not start; the model cannot be loaded there, or raises an error; or workers
                 die repeatedly.
         """
+        with _connection():
+            yield from self._run_started(plan, tasks)
+
+    def _run_started(self, plan: ModelPlan, tasks: Sequence[Callable[[Any], T]]) -> Iterator[tuple[int, T]]:
         self._start()
         ray = self._ray
         waiting = deque(range(len(tasks)))
@@ -272,8 +301,10 @@ class Workers:
     def close(self) -> None:
         """End the workers, and a cluster that was started for them."""
         if self._ray is not None:
-            for worker in (*self._idle, *self._starting.values()):
-                self._ray.kill(worker.actor)
+            # Actors end with a connection that is lost.
+            with suppress(KgprobeError), _connection():
+                for worker in (*self._idle, *self._starting.values()):
+                    self._ray.kill(worker.actor)
         self._ray = None
         self._idle, self._starting = [], {}
         self._cluster.close()

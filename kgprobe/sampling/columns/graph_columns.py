@@ -4,7 +4,7 @@ Entities are sorted by id, facts by subject, relation, object and id, so the sam
 engine and order of loading. Entities, relations, types and facts are identified by their places in these orders.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,9 @@ Floats = NDArray[np.float64]
 
 # Version of the files.
 FORMAT = 4
+
+# Number of facts per block.
+_FACTS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,12 @@ class AskableFacts:
         subjects = self.columns.entity_ids.take(pa.array(self.columns.subjects[places])).to_pylist()
         return list(map(FactKey, subjects, self.columns.fact_ids.take(pa.array(places)).to_pylist()))
 
+    def encoded_ids(self) -> Iterator[bytes]:
+        """Yield the ids of the facts as UTF-8."""
+        for first in range(0, len(self), _FACTS_AT_ONCE):
+            places = pa.array(self.places[first : first + _FACTS_AT_ONCE])
+            yield from self.columns.fact_ids.take(places).view(pa.large_binary()).to_pylist()
+
     def encoded_keys(self, positions: Int64s) -> tuple[NDArray[np.bytes_], NDArray[np.bytes_]]:
         """Return the subjects and ids of facts as UTF-8, for :class:`~kgprobe.sampling.keys.FactKeys`."""
         places = self.places[positions]
@@ -256,10 +265,6 @@ class AskableFacts:
     def relations(self) -> NDArray[np.int32]:
         """Relations as places in the columns, shape (facts,)."""
         return self.columns.relations[self.places]
-
-
-# Number of facts per block.
-_FACTS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """The cluster of Ray: a start that fails, an address without a cluster, and a cluster with too few CPUs."""
 
+import importlib.util
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,18 +23,25 @@ def no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
 
 
+# The end of what Ray reports of a `runtime_env` that pip cannot install.
+PIP = "Run cmd[9] failed with the following details.\nERROR: No matching distribution found for odd\n\nUse logs."
+
+
 @pytest.mark.parametrize(
-    ("address", "message"),
+    ("address", "fault", "message"),
     [
-        (None, "Ray does not start on this machine"),
-        ("ray://nowhere:1", "does not start with RAY_ADDRESS=ray://nowhere:1"),
+        (None, "no answer within 30 s", "Ray does not start on this machine: TimeoutError: no answer within 30 s"),
+        ("ray://nowhere:1", "no answer", "with RAY_ADDRESS=ray://nowhere:1.*is usually 6379, and of ray:// 10001"),
+        ("nowhere:1", PIP, "with RAY_ADDRESS=nowhere:1: TimeoutError: ERROR: No matching distribution found for odd"),
     ],
 )
-def test_cluster_failing_start_is_named(address: str | None, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_failing_start_is_named(
+    address: str | None, fault: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import ray
 
     def fail(**_: object) -> None:
-        raise TimeoutError("no answer within 30 s")
+        raise TimeoutError(fault)
 
     monkeypatch.setattr(ray, "init", fail)
     if address is not None:
@@ -48,10 +57,39 @@ def test_check_ray_without_a_cluster_is_named_at_once(address: str, monkeypatch:
         check_ray()
 
 
+def test_check_ray_client_without_grpc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "grpc" else object())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        check_ray()
+        monkeypatch.setenv("RAY_ADDRESS", f"ray://{address}")
+        message = rf'RAY_ADDRESS=ray://{address} needs .* "ray\[client\]".*RAY_ADDRESS=HOST:6379'
+        with pytest.raises(KgprobeError, match=message):
+            check_ray()
+
+
 @pytest.mark.parametrize("address", ["auto", "local"])
 def test_check_ray_other_addresses_are_left_to_ray(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", address)
     check_ray()
+
+
+def test_workers_losing_the_connection_name_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def lose(**_: object) -> None:
+        raise ConnectionError('Request failed: details = "the session has already been cleaned up"')
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "cluster_resources", lose)
+    monkeypatch.setattr(on_ray, "check_ray", lambda: None)
+    monkeypatch.setenv("RAY_ADDRESS", "ray://head:10001")
+    message = (
+        r"ray://head:10001 ended the connection: the session has already been cleaned up\. Complete batches are kept"
+    )
+    with closing(Workers(1, open_in_worker)) as workers, pytest.raises(KgprobeError, match=message):
+        workers.run(ModelPlan("none", ()), partial(number_of, 1))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,7 @@ from kgprobe.sampling.columns.graph_columns import (
 )
 from kgprobe.sampling.columns.making import ALWAYS, FOREVER
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
-from kgprobe.sampling.facts import askable_facts
-from kgprobe.sampling.keys import FactKeys, seeded_number
+from kgprobe.sampling.keys import FactKey, FactKeys, seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
@@ -155,14 +155,20 @@ def test_graph_has_the_same_columns_however_it_was_loaded(
     assert open_columns(graph).fact_ids.equals(columns.fact_ids)
     load(graph, WrittenSource([Entity("new", "New")], [Fact("more", "new", "r0", people[0].id)]))
     assert "more" in open_columns(graph).fact_ids.to_pylist()
+    # Also once a fact was deleted by hand.
+    graph.query("MATCH ()-[fact:FACT {id: 'more'}]->() DELETE fact")
+    assert "more" not in open_columns(graph).fact_ids.to_pylist()
     assert not kept.exists()
 
 
-def test_fact_keys_of_columns_are_those_of_a_scan(graph: Graph) -> None:
+def test_fact_keys_of_columns_are_sorted_by_fact(graph: Graph) -> None:
     people = ["\N{WOMAN}é", "b", "a longer id"]
     facts = [Fact(id_, people[n], "r", people[n - 1]) for n, id_ in enumerate(["ü" * 9, "ü", "1"])]
     load(graph, WrittenSource([Entity(id_, id_) for id_ in people], facts))
     askable = AskableFacts(open_columns(graph), ["r"], 20260101)
-    keys, scanned = FactKeys([askable.encoded_keys(np.arange(3))]), askable_facts(graph, ["r"], 20260101)
-    assert [keys[place] for place in range(3)] == [scanned[place] for place in range(3)]
+    keys = FactKeys([askable.encoded_keys(np.arange(3))])
+    assert [keys[place] for place in range(3)] == sorted(
+        [FactKey(fact.subject, fact.id) for fact in facts], key=itemgetter(1)
+    )
+    assert list(askable.encoded_ids()) == [key.fact.encode() for key in askable.keys(np.arange(3))]
     assert len(FactKeys([askable.encoded_keys(np.arange(0))])) == 0
