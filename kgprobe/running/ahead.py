@@ -36,6 +36,9 @@ class _Call:
             result = self.compute()
         except Exception as error:
             self.computed.set_exception(error)
+        except BaseException:
+            self.computed.set_exception(_AbandonedError())
+            raise
         else:
             self.computed.set_result(result)
 

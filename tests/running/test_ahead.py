@@ -128,6 +128,27 @@ def test_batch_ahead_of_the_end_is_not_computed(
     assert trail(tmp_path) == undisturbed
 
 
+def test_interrupted_computation_ends_both_threads(tmp_path: Path) -> None:
+    drawing, interrupted = threading.Event(), threading.Event()
+
+    def interrupt(step: str, facts: Sequence[FactKey]) -> None:
+        if (step, facts[0].fact) == ("draw", "f4"):
+            drawing.set()
+            assert interrupted.wait(SECONDS)
+        if step == "compute":
+            assert drawing.wait(SECONDS)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(ComputedProbe(step=interrupt), tmp_path)
+    threads = [each for each in threading.enumerate() if each.name == "kgprobe-ahead"]
+    interrupted.set()
+    for thread in threads:
+        thread.join(SECONDS)
+    assert not any(thread.is_alive() for thread in threads)
+    assert trail(tmp_path) == b""
+
+
 def kill_while_drawing(folder: Path, first: str) -> None:
     """End this process in the drawing of a batch."""
 
