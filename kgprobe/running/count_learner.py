@@ -18,9 +18,8 @@ from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.frame import open_frame
 from kgprobe.running.learner import Applied, apply_round
-from kgprobe.running.learning import parts_of
 from kgprobe.running.plan import Plan
-from kgprobe.sampling.keys import FactKeys
+from kgprobe.sampling.columns.graph_columns import FactsById
 
 
 class CountLearner:
@@ -30,8 +29,7 @@ class CountLearner:
         """Read the beliefs of a run so far. Cost: the graph's columns, and a scan of the beliefs."""
         self._graph, self._plan, self._run, self._labels = graph, plan, run, labels
         self._frame = open_frame(graph, run, run_folder(run))
-        facts = self._frame.facts
-        self.keys = FactKeys(map(facts.encoded_keys, parts_of(len(facts))))
+        self.keys = FactsById(self._frame.facts)
         self._beliefs = read_beliefs(graph, plan.run, self.keys)
 
     def choose(self, number: int) -> RoundChoice:
@@ -50,9 +48,8 @@ class CountLearner:
     def beliefs(self, positions: NDArray[np.int64]) -> list[Row]:
         """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
         alpha, beta = self._beliefs.parameters(positions)
-        keys = [self.keys[int(position)] for position in positions]
         rows = []
-        for key, a, b in zip(keys, alpha.tolist(), beta.tolist(), strict=True):
+        for key, a, b in zip(self.keys.keys(positions), alpha.tolist(), beta.tolist(), strict=True):
             row: Row = key._asdict()
             rows.append(row | {"alpha": a, "beta": b})
         return rows
@@ -93,14 +90,14 @@ class CountLearner:
         """Do nothing: every round is written already."""
 
 
-def read_beliefs(graph: Graph, run: str, keys: FactKeys) -> Beliefs:
+def read_beliefs(graph: Graph, run: str, keys: FactsById) -> Beliefs:
     """Return the beliefs of a run so far. Cost: one read of the run's beliefs."""
     beliefs = Beliefs.untouched(len(keys))
     _set_parameters(beliefs, keys, list(graph.stream("beliefs/touched", run=run)))
     return beliefs
 
 
-def _set_parameters(beliefs: Beliefs, keys: FactKeys, rows: Sequence[Row]) -> None:
+def _set_parameters(beliefs: Beliefs, keys: FactsById, rows: Sequence[Row]) -> None:
     columns = pd.DataFrame(rows, columns=["fact", "alpha", "beta", "unaskable"])
     beliefs.update(
         keys.positions(columns["fact"].tolist()),

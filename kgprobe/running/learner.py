@@ -22,7 +22,6 @@ from kgprobe.probes.outcome import Outcome, Verdict
 
 if TYPE_CHECKING:
     from kgprobe.sampling.columns.graph_columns import AskableFacts
-    from kgprobe.sampling.keys import FactKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Learner(Protocol):
     """
 
     @property
-    def keys(self) -> "FactKeys | AskableFacts":
+    def keys(self) -> "AskableFacts":
         """Facts that can be asked, in the order of their positions."""
         ...
 

@@ -1,13 +1,11 @@
 """Keys of facts: the id of the subject, where a look-up starts, and the id of the fact; random numbers by ids."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from kgprobe.sampling.lists import places_among
 
 UInt64s = NDArray[np.uint64]
 
@@ -29,38 +27,6 @@ class Keys(Protocol):
 
     def __len__(self) -> int: ...
     def __getitem__(self, position: int, /) -> FactKey: ...
-
-
-class FactKeys:
-    """The keys of many facts, sorted by fact, as arrays of UTF-8 bytes, each as wide as its longest id.
-
-    The position of a fact in this order identifies it during a run. Memory: the ids.
-    """
-
-    def __init__(self, blocks: Iterable[tuple[NDArray[np.bytes_], NDArray[np.bytes_]]]) -> None:
-        """Sort the keys, from blocks of subjects and facts, encoded as UTF-8."""
-        subjects, facts = [np.empty(0, dtype="S1")], [np.empty(0, dtype="S1")]
-        for block_subjects, block_facts in blocks:
-            subjects.append(block_subjects)
-            facts.append(block_facts)
-        all_facts = np.concatenate(facts)
-        order = np.argsort(all_facts, kind="stable")
-        self._subjects: NDArray[np.bytes_] = np.concatenate(subjects)[order]
-        self._facts: NDArray[np.bytes_] = all_facts[order]
-
-    def __len__(self) -> int:
-        return len(self._facts)
-
-    def __getitem__(self, position: int) -> FactKey:
-        return FactKey(self._subjects[position].decode(), self._facts[position].decode())
-
-    def by_subject(self) -> NDArray[np.int64]:
-        """Return all positions, those of a subject's facts next to each other."""
-        return np.argsort(self._subjects, kind="stable")
-
-    def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:
-        """Return the positions of facts by their ids, shape (facts,); -1 for an unknown id."""
-        return places_among(self._facts, np.array(list(map(str.encode, facts)), dtype=np.bytes_))
 
 
 class KeysInOrder:

@@ -61,16 +61,31 @@ def object_continuations(template: str, names: Sequence[str], language: Language
 
     They have no surrounding white space, and are joined to the prompt by the language's joiner; at most one per name.
     """
+    return list(_in_form(_object_form(template, language), tuple(names)))
+
+
+# The same entities are distractors of many facts.
+@lru_cache(maxsize=1 << 14)
+def _in_form(form: Callable[[str], str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the distinct forms of names without surrounding white space."""
+    return tuple(dict.fromkeys(map(form, filter(None, map(str.strip, names)))))
+
+
+# Templates are few, and each is filled with many names.
+@lru_cache(maxsize=1 << 12)
+def _object_form(template: str, language: Language) -> Callable[[str], str]:
+    """Return a function from a name to the continuation of a cloze sentence."""
     before = template.removesuffix(OBJECT)
-    stripped = list(filter(None, map(str.strip, names)))
     if language.is_english:
-        placed = [_placed(before, name) for name in stripped]
-        if _INDEFINITE.search(before):
-            placed = [f"{indefinite(name)} {name}" for name in placed]
-    else:
-        kept = len(_without_seam(before, language))
-        placed = ["".join(language.place(before, name))[kept:] for name in stripped]
-    return list(dict.fromkeys(placed))
+        return _with_indefinite if _INDEFINITE.search(before) else _form_after(before)
+    kept = len(_without_seam(before, language))
+    return lambda name: "".join(language.place(before, name))[kept:]
+
+
+def _with_indefinite(name: str) -> str:
+    """Return a name after ``a`` or ``an``."""
+    bare = without_article(name)
+    return f"{indefinite(bare)} {bare}"
 
 
 def _without_seam(before: str, language: Language) -> str:
@@ -145,7 +160,6 @@ def _placed(before: str, name: str) -> str:
     return _form_after(before)(name.strip())
 
 
-# Templates are few, and each is filled with many names.
 @lru_cache(maxsize=1 << 12)
 def _form_after(before: str) -> Callable[[str], str]:
     """Return a function from a name to its form after a text."""

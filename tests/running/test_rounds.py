@@ -25,7 +25,7 @@ from kgprobe.running.count_learner import read_beliefs
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import begin_run, forget_run, get_run
-from kgprobe.sampling.columns.graph_columns import AskableFacts, open_columns
+from kgprobe.sampling.columns.graph_columns import AskableFacts, FactsById, open_columns
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
@@ -108,7 +108,7 @@ def test_own_answers_add_up_to_what_was_asked(graph: Graph, learner: str) -> Non
 def test_what_is_remembered_in_a_run_is_what_the_graph_holds(graph: Graph) -> None:
     load_graph(graph)
     whole_run(graph, "run", learner="propagation")
-    keys = AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF)
+    keys = FactsById(AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF))
     read = read_beliefs(graph, "run", keys)
     assert {
         keys[int(position)].fact: (alpha, beta)
@@ -195,7 +195,7 @@ def test_run_ends_when_it_is_sure_enough(graph: Graph, learner: str) -> None:
     # It would be so again.
     assert run_rounds(graph, probe, plan).rounds == report.rounds
     if learner == "propagation":
-        keys = AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF)
+        keys = FactsById(AskableFacts(open_columns(graph), ["r0", "r1"], AS_OF))
         assert read_beliefs(graph, "run", keys).width() == pytest.approx(widths[-1])
 
 

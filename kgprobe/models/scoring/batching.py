@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, repeat
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ import torch
 from kgprobe.models.computing import computing, in_turn
 from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.forward import AnyPrefix, size_of
-from kgprobe.models.scoring.tokens import TokenizedPrompt
+from kgprobe.models.scoring.tokens import Ids, TokenizedPrompt
 from kgprobe.models.scoring.trie import Integers
 
 # Share of the device's memory for a cache; the least recently used prefix makes room.
@@ -149,18 +149,19 @@ def amount_for(amounts: dict[str, int], device: torch.device) -> int:
 
 
 class Memory:
-    """The log-probabilities of the latest continuations, some 200 bytes each."""
+    """The log-probabilities of the latest continuations, some 250 bytes each."""
 
     def __init__(self, size: int) -> None:
         """Start with an empty cache of at most this many continuations; the oldest are forgotten first."""
         self._size = size
-        self._values: dict[bytes, float] = {}
+        self._values: dict[tuple[bytes, Ids], float] = {}
 
     def recall(self, prompt: TokenizedPrompt) -> Floats:
         """Return the cached value of each continuation of a prompt, NaN if unknown; shape (continuations,)."""
         if not self._values:
             return np.full(len(prompt.tails), np.nan)
-        return np.array([self._values.get(key, np.nan) for key in _keys(prompt)], dtype=np.float64)
+        values = map(self._values.get, _keys(prompt), repeat(np.nan))
+        return np.fromiter(values, dtype=np.float64, count=len(prompt.tails))
 
     def keep(self, prompt: TokenizedPrompt, values: Floats) -> None:
         """Store the log-probabilities of a prompt's continuations, shape (continuations,)."""
@@ -172,15 +173,13 @@ class Memory:
             del self._values[key]
 
 
-def _keys(prompt: TokenizedPrompt) -> Iterator[bytes]:
-    """Yield a digest of each continuation with the tokens before it."""
+def _keys(prompt: TokenizedPrompt) -> Iterator[tuple[bytes, Ids]]:
+    """Return each continuation with a digest of the tokens before it."""
     before = {
-        start: blake2b(array("q", [start, *prompt.context[:start]]), digest_size=16) for start in set(prompt.starts)
+        start: blake2b(array("q", [start, *prompt.context[:start]]), digest_size=16).digest()
+        for start in set(prompt.starts)
     }
-    for start, tail in zip(prompt.starts, prompt.tails, strict=True):
-        key = before[start].copy()
-        key.update(array("q", tail))
-        yield key.digest()
+    return zip(map(before.__getitem__, prompt.starts), prompt.tails, strict=True)
 
 
 class Prefixes:

@@ -294,7 +294,7 @@ class Scorer(TextScorer):
         uncached: list[Integers] = []
         for prompt in tokenized:
             values = np.full(len(prompt.tails), np.nan)
-            takable = np.array([place for place in range(len(values)) if place not in prompt.reasons], dtype=np.int64)
+            takable = np.delete(np.arange(len(values)), list(prompt.reasons))
             values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
             scores.append(values)
             uncached.append(takable[np.isnan(values[takable])])

@@ -93,20 +93,20 @@ class TokenCache:
         self.before_cuts: frozenset[str] = frozenset() if backend is None else characters_before_cuts(backend)
 
     def encode(self, tokenizer: "PreTrainedTokenizerBase", texts: Iterable[str]) -> dict[str, Ids]:
-        """Return the token ids of valid Unicode texts, by text; the tokenizer is not held, so that it can be freed."""
+        """Return the token ids of texts, by text, but for those that are not valid Unicode.
+
+        The tokenizer is not held, so that it can be freed.
+        """
         with self._lock:
             ids_by_text: dict[str, Ids] = {}
-            missing: dict[str, None] = {}
-            for text in texts:
-                if text in ids_by_text:
-                    continue
+            new = []
+            for text in dict.fromkeys(texts):
                 ids = self._kept.get(text)
-                if ids is None:
-                    missing[text] = None
-                else:
+                if ids is not None:
                     self._kept.move_to_end(text)
                     ids_by_text[text] = ids
-            new = list(missing)
+                elif not _SURROGATE.search(text):
+                    new.append(text)
             for text, own in zip(new, encode_as_is(tokenizer, new), strict=True):
                 ids_by_text[text] = ids = tuple(own)
                 if len(text) <= _LONGEST:
@@ -271,11 +271,6 @@ def encode_spans(
     return encoded
 
 
-def is_unicode(texts: Sequence[str]) -> bool:
-    """Return True if all texts are valid Unicode."""
-    return not any(map(_SURROGATE.search, texts))
-
-
 def not_unicode(texts: Sequence[str]) -> set[int]:
     """Return the positions of texts with half of a surrogate pair; no tokenizer takes them."""
     return {number for number, text in enumerate(texts) if _SURROGATE.search(text)}
@@ -307,11 +302,11 @@ def tokenize(
         raise KgprobeError(f"{len(prompts)} prompts with {len(continuations)} lists of continuations; pass one each.")
     encoder = encoder_of(tokenizer)
     joints = [_join_all(encoder, prompt, own, separator) for prompt, own in zip(prompts, continuations, strict=True)]
-    texts = list(chain.from_iterable((*joint.before, joint.after, *joint.pieces) for joint in joints))
-    encoded = encoder.encode(tokenizer, texts if is_unicode(texts) else [text for text in texts if is_unicode([text])])
-    suffix = () if end is None else (end,)
+    texts = chain.from_iterable((*joint.before, joint.after, *joint.pieces) for joint in joints)
+    encoded = encoder.encode(tokenizer, texts)
+    scored = encoded if end is None else {text: (*ids, end) for text, ids in encoded.items()}
     return [
-        _split_joint(joint, prompt, own, encoded, leading, suffix, limit)
+        _split_joint(joint, prompt, own, encoded, scored, leading, limit)
         for joint, prompt, own in zip(joints, prompts, continuations, strict=True)
     ]
 
@@ -339,6 +334,9 @@ def _join_all(encoder: TokenCache, prompt: str, continuations: Sequence[str], se
     # Where the prompt ends in white space or is empty, there is no separator.
     fixed = not prompt or bool(blank)
     can_cut = stripped[-1:] in encoder.before_cuts
+    if can_cut and not fixed and separator == " " and not any(map(str.isspace, {text[:1] for text in continuations})):
+        whole = [True] * len(continuations)
+        return _Joint(encoder.parts(stripped[:cut]), after, [separator + text for text in continuations], whole)
     pieces, whole = [], []
     for text in continuations:
         own = blank + text if fixed or text[:1].isspace() else separator + text
@@ -352,12 +350,17 @@ def _split_joint(
     joint: _Joint,
     prompt: str,
     continuations: Sequence[str],
-    encoded: Mapping[str, tuple[int, ...]],
-    leading: tuple[int, ...],
-    suffix: tuple[int, ...],
+    encoded: Mapping[str, Ids],
+    scored: Mapping[str, Ids],
+    leading: Ids,
     limit: int | None,
 ) -> TokenizedPrompt:
-    """Return a prompt with its continuations, split by the rule; texts that are not valid Unicode are not encoded."""
+    """Return a prompt with its continuations, split by the rule.
+
+    Args:
+        encoded: token ids by text; none of texts that are not valid Unicode.
+        scored: the same, with the EOS token if that is to be scored.
+    """
     parts = [encoded.get(text) for text in (*joint.before, joint.after)]
     alone = [ids for ids in parts if ids is not None]
     reason = no_unicode(prompt) if len(alone) < len(parts) else None
@@ -365,19 +368,23 @@ def _split_joint(
         empty = len(continuations)
         return TokenizedPrompt((), (0,) * empty, ((),) * empty, reason, dict.fromkeys(range(empty), reason))
     context = (*leading, *chain.from_iterable(alone))
+    if all(joint.whole) and all(continuations) and all(map(encoded.get, joint.pieces)):
+        whole = tuple(map(scored.__getitem__, joint.pieces))
+        if context and (limit is None or len(context) + max(map(len, whole), default=0) - 1 <= limit):
+            return TokenizedPrompt(context, (len(context),) * len(whole), whole)
     earlier = len(context) - len(alone[-1])
     starts, tails = [], []
     reasons: dict[int, str] = {}
-    for place, (text, piece, whole) in enumerate(zip(continuations, joint.pieces, joint.whole, strict=True)):
+    for place, (text, piece, at_end) in enumerate(zip(continuations, joint.pieces, joint.whole, strict=True)):
         ids = encoded.get(piece)
         if ids is None:
             problem: str | None = no_unicode(text)
             start = 0
-            tail: tuple[int, ...] = ()
+            tail: Ids = ()
         else:
-            shared = 0 if whole else common_prefix(alone[-1], ids)
-            start = len(context) if whole else earlier + shared
-            tail = (*ids[shared:], *suffix)
+            shared = 0 if at_end else common_prefix(alone[-1], ids)
+            start = len(context) if at_end else earlier + shared
+            tail = scored[piece][shared:]
             problem = _problem(text, start, len(ids) - shared, len(tail), limit)
         if problem is not None:
             reasons[place], start, tail = problem, 0, ()

@@ -17,6 +17,7 @@ from kgprobe.sampling.columns import making
 from kgprobe.sampling.columns import statement_negatives as module
 from kgprobe.sampling.columns.graph_columns import (
     AskableFacts,
+    FactsById,
     GraphColumns,
     kept_columns,
     kept_said,
@@ -25,7 +26,7 @@ from kgprobe.sampling.columns.graph_columns import (
 )
 from kgprobe.sampling.columns.making import ALWAYS, FOREVER
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
-from kgprobe.sampling.keys import FactKey, FactKeys, seeded_number
+from kgprobe.sampling.keys import FactKey, seeded_number
 from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
@@ -161,14 +162,22 @@ def test_graph_has_the_same_columns_however_it_was_loaded(
     assert not kept.exists()
 
 
-def test_fact_keys_of_columns_are_sorted_by_fact(graph: Graph) -> None:
+def test_facts_by_id_are_sorted_and_found(graph: Graph) -> None:
     people = ["\N{WOMAN}é", "b", "a longer id"]
-    facts = [Fact(id_, people[n], "r", people[n - 1]) for n, id_ in enumerate(["ü" * 9, "ü", "1"])]
+    ids = ["ü" * 9, "ü", "1", "f", "g", *map("x{}".format, range(20))]
+    facts = [Fact(id_, people[n % 3], "rs"[n == 4], people[n % 2]) for n, id_ in enumerate(ids)]
     load(graph, WrittenSource([Entity(id_, id_) for id_ in people], facts))
     askable = AskableFacts(open_columns(graph), ["r"], 20260101)
-    keys = FactKeys([askable.encoded_keys(np.arange(3))])
-    assert [keys[place] for place in range(3)] == sorted(
-        [FactKey(fact.subject, fact.id) for fact in facts], key=itemgetter(1)
-    )
-    assert list(askable.encoded_ids()) == [key.fact.encode() for key in askable.keys(np.arange(3))]
-    assert len(FactKeys([askable.encoded_keys(np.arange(0))])) == 0
+    assert list(askable.encoded_ids()) == [key.fact.encode() for key in askable.keys(np.arange(len(askable)))]
+    by_id = FactsById(askable)
+    keys = sorted((FactKey(fact.subject, fact.id) for fact in facts if fact.relation == "r"), key=itemgetter(1))
+    assert [by_id[place] for place in range(len(by_id))] == keys
+    for part in (askable, askable.among(np.array([1])), askable.among(np.array([], int))):
+        by_id = FactsById(part)
+        ids = [key.fact for key in by_id.keys(np.arange(len(part)))]
+        sought = [*ids, "g", "", "ü" * 8, "zz"]
+        assert by_id.positions(sought).tolist() == [*range(len(part)), *[-1] * 4]
+        assert by_id.positions([]).tolist() == []
+    by_id = FactsById(askable)
+    subjects = [by_id[int(place)].subject.encode() for place in by_id.by_subject()]
+    assert subjects == sorted(subjects)
