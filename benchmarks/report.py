@@ -13,6 +13,11 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from kgprobe.base.files import replacing
+
+_COLUMNS = ("case", "measure", "value", "unit", "peer", "its value", "ratio", "max. difference")
+_NUMBERS = {"value", "its value", "ratio"}
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -88,21 +93,47 @@ def show(report: Report, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(to_json(report), ensure_ascii=False, allow_nan=False))
         return
-    columns = ["case", "measure", "value", "unit", "peer", "its value", "ratio", "max. difference"]
-    used = 4 if all(row.peer is None for row in report.rows) else len(columns)
-    table = Table(title=f"{report.benchmark}, seed {report.seed}")
-    for column in columns[:used]:
-        table.add_column(column, justify="right" if column in {"value", "its value", "ratio"} else "left")
-    for row in report.rows:
-        numbers = (_number(row.peer_value), _number(row.ratio), _number(row.max_difference))
-        cells = (row.case, row.measure, _number(row.value), row.unit, row.peer or "", *numbers)
-        table.add_row(*cells[:used])
+    columns, cells = _cells(report.rows)
+    table = Table(title=_title(report))
+    for column in columns:
+        table.add_column(column, justify="right" if column in _NUMBERS else "left")
+    for row in cells:
+        table.add_row(*row)
     # A pipe has no width: do not fold.
     console = (
         Console(highlight=False, markup=False) if os.isatty(1) else Console(width=160, highlight=False, markup=False)
     )
     console.print(table)
-    console.print(", ".join(f"{key} {value}" for key, value in {**report.machine, **report.versions}.items()))
+    console.print(_conditions(report))
+
+
+def write_table(report: Report, path: Path) -> None:
+    """Write a report as a Markdown table with its title and machine; the file appears whole."""
+    columns, cells = _cells(report.rows)
+    marks = ["--:" if column in _NUMBERS else "---" for column in columns]
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (columns, marks, *cells)]
+    with replacing(path) as unfinished:
+        unfinished.write_text(
+            "\n\n".join([_title(report), "\n".join(lines), _conditions(report)]) + "\n", encoding="utf-8"
+        )
+
+
+def _cells(rows: Sequence[Row]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Return the columns of a table and the text of its cells; without columns of peers if no row has one."""
+    used = 4 if all(row.peer is None for row in rows) else len(_COLUMNS)
+    cells: list[Sequence[str]] = []
+    for row in rows:
+        numbers = (_number(row.peer_value), _number(row.ratio), _number(row.max_difference))
+        cells.append((row.case, row.measure, _number(row.value), row.unit, row.peer or "", *numbers)[:used])
+    return _COLUMNS[:used], cells
+
+
+def _title(report: Report) -> str:
+    return f"{report.benchmark}, seed {report.seed}"
+
+
+def _conditions(report: Report) -> str:
+    return ", ".join(f"{key} {value}" for key, value in {**report.machine, **report.versions}.items())
 
 
 def to_json(report: Report) -> dict[str, object]:
@@ -127,7 +158,7 @@ def _finite(value: object) -> object:
 
 
 def _number(value: float | None) -> str:
-    if value is None:
+    if value is None or math.isnan(value):
         return ""
     if value == 0 or abs(value) >= 1000:
         return f"{value:,.0f}"

@@ -1,9 +1,11 @@
 """The demo: the example graph, the demo model, and a run of a few hundred questions."""
 
 import contextlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
 from kgprobe.api.loading import load
@@ -32,6 +34,7 @@ def run_demo(
     again: bool = False,
     callbacks: Callbacks = NO_CALLBACKS,
     say: Callable[[str], None] = lambda message: None,
+    on_part: Callable[[str, float], None] = lambda part, seconds: None,
     ask_password: Callable[[str], str] | None = None,
 ) -> Run:
     """Load the example graph, run rounds with the demo model, and return the run.
@@ -46,6 +49,7 @@ def run_demo(
             ``KGPROBE_GRAPH`` is ignored: it names the user's graph.
         again: True to start a new run; other settings always start one.
         say: called with a sentence at each step.
+        on_part: called with each part that ends (``graph``, ``model``, ``asking``) and its time in seconds.
         ask_password: as in :func:`~kgprobe.graph.servers.opening.open_graph`.
 
     Raises:
@@ -54,28 +58,31 @@ def run_demo(
     """
     place = str(graph or demo_folder())
     say(f"Opening the graph at {place}" if is_address(place) else f"Starting the graph in {place}")
-    opened = open_graph(place, ask_password=ask_password)
+    with _timed("graph", on_part):
+        opened = open_graph(place, ask_password=ask_password)
     try:
         _refuse_others(opened)
         before = None
         # There is no run yet, or another version of kgprobe began it.
         with contextlib.suppress(KgprobeError):
             before = get_run(opened, DEMO)
-        requested = {"rounds": rounds, "facts_per_round": facts_per_round, "seed": seed}
+        requested: dict[str, Any] = {"rounds": rounds, "facts_per_round": facts_per_round, "seed": seed}
         if before is not None and not again and {name: before[name] for name in requested} == requested:
             if before["round"] == rounds:
                 say(f"The demo finished on {before['started'][:10]}; `again` starts a new run.")
                 return open_run(opened, DEMO)
             say(f"Resuming the demo after round {before['round']}.")
-            return resume_rounds(opened, DEMO, _loaded(), callbacks=callbacks)
-        model = _loaded()
-        report = load(opened, EXAMPLE)
+            model = _loaded(on_part)
+            with _timed("asking", on_part):
+                return resume_rounds(opened, DEMO, model, callbacks=callbacks)
+        model = _loaded(on_part)
+        with _timed("graph", on_part):
+            report = load(opened, EXAMPLE)
         say(f"The example graph has {report.facts:,} facts about {report.entities:,} entities.")
         with contextlib.suppress(UnknownNameError):
             forget_run(opened, DEMO)
-        return run_rounds(
-            opened, model, name=DEMO, rounds=rounds, facts_per_round=facts_per_round, seed=seed, callbacks=callbacks
-        )
+        with _timed("asking", on_part):
+            return run_rounds(opened, model, name=DEMO, callbacks=callbacks, **requested)
     except BaseException:
         opened.close()
         raise
@@ -95,8 +102,15 @@ def _refuse_others(graph: Graph) -> None:
         raise ArgumentError("graph", f"has {held}; expected an empty graph, or one with only the example.")
 
 
-def _loaded() -> Model:
+def _loaded(on_part: Callable[[str, float], None]) -> Model:
     model = load_model(MODEL)
-    with waiting(f"Loading {MODEL}"):
+    with _timed("model", on_part), waiting(f"Loading {MODEL}"):
         model.scorer()
     return model
+
+
+@contextlib.contextmanager
+def _timed(part: str, on_part: Callable[[str, float], None]) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    on_part(part, time.monotonic() - began)

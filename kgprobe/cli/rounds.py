@@ -1,6 +1,8 @@
 """``kgprobe rounds``, ``estimate``, ``beliefs`` and ``demo``: runs of adaptive rounds, and what they show."""
 
 import json
+import time
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -365,7 +367,17 @@ def demo(graph: str | None, full: bool, as_json: bool, **options: Any) -> None:
     def say(message: str) -> None:
         click.echo(in_flags(message), err=True)
 
+    parts: dict[str, float] = defaultdict(float)
+
+    def add(part: str, seconds: float) -> None:
+        parts[part] += seconds
+
     with running(f"Run {DEMO}") as callbacks:
-        result = kgprobe.run_demo(graph, callbacks=callbacks, say=say, ask_password=ask_password, **options)
+        result = kgprobe.run_demo(
+            graph, callbacks=callbacks, say=say, on_part=add, ask_password=ask_password, **options
+        )
+    began = time.monotonic()
     with result.graph:
         show(result, as_json, full, graph or str(demo_folder()))
+    add("page", time.monotonic() - began)
+    say(f"Time: {', '.join(f'{part} {seconds:.1f} s' for part, seconds in parts.items())}")

@@ -51,7 +51,7 @@ def test_empty_graph_and_one_with_the_example_are_taken(
 
     # What rounds do is tested elsewhere; here, whether it comes to that.
     monkeypatch.setattr(demo, "run_rounds", ask)
-    monkeypatch.setattr(demo, "_loaded", lambda: None)
+    monkeypatch.setattr(demo, "_loaded", lambda on_part: None)
     for _ in range(2):
         with pytest.raises(AskedError):
             kgprobe.run_demo(address)

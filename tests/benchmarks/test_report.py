@@ -1,11 +1,13 @@
 """The shared shape of benchmark results."""
 
 import json
+import math
 import platform
+from pathlib import Path
 
 import pytest
 
-from benchmarks.report import Report, Row, describe_machine, show, to_json, versions_of
+from benchmarks.report import Report, Row, describe_machine, show, to_json, versions_of, write_table
 
 RATE = Row("plain", "rate", 200.0, "entities/s", peer="json", peer_value=50.0)
 TIME = Row("draw", "time", 200.0, "ms", peer="loop", peer_value=50.0, less_is_better=True, max_difference=0.0)
@@ -39,6 +41,22 @@ def test_table_shows_labels_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "[bold]x[/bold]" in printed
     assert "1,234,567" in printed
+
+
+def test_markdown_table_has_the_cells_of_every_row(tmp_path: Path) -> None:
+    rows = [RATE, ALONE, Row("a|b", "failed", math.nan, "")]
+    write_table(Report("demo", rows, seed=3, versions={"torch": "2"}, machine={"gpu": "H200"}), tmp_path / "table.md")
+    assert (tmp_path / "table.md").read_text(encoding="utf-8").splitlines() == [
+        "demo, seed 3",
+        "",
+        "| case | measure | value | unit | peer | its value | ratio | max. difference |",
+        "| --- | --- | --: | --- | --- | --: | --: | --- |",
+        "| plain | rate | 200 | entities/s | json | 50 | 4 |  |",
+        "| memory | peak | 1.5 | GiB |  |  |  |  |",
+        "| a\\|b | failed |  |  |  |  |  |  |",
+        "",
+        "gpu H200, torch 2",
+    ]
 
 
 def test_machine_is_described_and_not_named() -> None:

@@ -1,6 +1,7 @@
 """The rounds commands and the demo as a user types them, with real models."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -150,7 +151,9 @@ def test_demo_goes_on_shows_what_it_found_and_asks_again(
     # Shown again, nobody looks how many could be asked; nor is a model loaded.
     assert (found[0]["facts"], found[1]["facts"], found[1]["seconds"]) == (2_554, None, 0.0)
     assert "Loading" not in said[1]
-    varying = ("seconds", "facts")
+    parts = [re.findall(r"(\w+) \d+\.\d s", text.splitlines()[-1]) for text in said]
+    assert parts == [["graph", "model", "asking", "page"], ["graph", "page"], ["graph", "model", "asking", "page"]]
+    varying = ("seconds", "facts", "device_waited")
     first, second, third = ({key: value for key, value in each.items() if key not in varying} for each in found)
     assert first == second
     assert {**first, "page": None, "outcomes": None} == {**third, "page": None, "outcomes": None}

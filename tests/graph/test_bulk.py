@@ -367,7 +367,9 @@ def test_row_files_any_text_is_read_back(rows: list[tuple[str | None, int | None
         files = staging.RowFiles(Path(folder), "rows", "text,number:long")
         texts, numbers = zip(*rows, strict=True) if rows else ((), ())
         files.add({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int64())})
-        written = {name: list(rows_of(Path(folder) / name)) for name in files.close()}
+        names, count = files.close()
+        written = {name: list(rows_of(Path(folder) / name)) for name in names}
+    assert count == len(rows)
     # A line with empty columns alone would be a blank line in a file of one column.
     expected = [[text, None if number is None else str(number)] for text, number in rows]
     with_breaks = [row for row in expected if row[0] is not None and ("\n" in row[0] or "\r" in row[0])]

@@ -63,7 +63,7 @@ class _Conversion:
                 begin = 0
                 for each in waiting:
                     end = begin + len(each.rows)
-                    self.reject(each.problems)
+                    self.reject(each.counts.problems)
                     self.reject([problem for row, problem in missing if begin <= row < end])
                     begin = end
                 waiting.clear()
@@ -195,5 +195,5 @@ def _write_state(conversion: _Conversion, folder: Path, next_number: int | None)
     for name, values in (("loads", load), ("counters", counter)):
         out = RowFiles(folder, name, ",".join(values))
         out.add({column: [value] for column, value in values.items()})
-        names += out.close()
+        names += out.close()[0]
     return names

@@ -23,7 +23,7 @@ from kgprobe.base.files import disk_is_full
 from kgprobe.base.records import Fact, Placed
 from kgprobe.graph.client import Row
 from kgprobe.graph.ingest import collecting_rarely
-from kgprobe.graph.record_batches import Problem, RecordBatch, fact_row, read_batches
+from kgprobe.graph.record_batches import RecordBatch, fact_row, read_batches
 from kgprobe.sources.contract import CountsFolded, Source, not_loaded_of
 from kgprobe.sources.lines import FileSource
 
@@ -58,11 +58,6 @@ class FactBatch(NamedTuple):
     counts: RecordBatch
     positions: Sequence[int]
     not_loaded: Mapping[str, int]
-
-    @property
-    def problems(self) -> list[Problem]:
-        """Problems of the batch itself."""
-        return self.counts.problems
 
 
 def source_batches(source: Source, stage: str) -> Iterator[RecordBatch]:

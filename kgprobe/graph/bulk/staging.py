@@ -34,6 +34,8 @@ from kgprobe.graph.record_batches import EntityRows, Problem, absent, duplicate
 from kgprobe.sources.contract import Source
 
 Numbers: TypeAlias = NDArray[np.int64]
+# Names of files, and the number of their rows.
+Written: TypeAlias = tuple[list[str], int]
 
 _MEMORY = "1GB"
 _ROWS_AT_ONCE = 50_000
@@ -69,6 +71,7 @@ class RowFiles:
         self._paths = [folder / f"{name}.csv", folder / f"{name}-lines.csv"]
         self._header = header.encode() + b"\n"
         self._files = [path.open("wb") for path in self._paths]
+        self._rows = 0
         for file in self._files:
             file.write(self._header)
 
@@ -79,15 +82,16 @@ class RowFiles:
         parts = [rows] if broken is None else [rows.filter(pc.invert(broken)), rows.filter(broken)]
         for part, file in zip(parts, self._files, strict=False):
             pyarrow.csv.write_csv(part, file, pyarrow.csv.WriteOptions(include_header=False))
+        self._rows += len(rows)
 
-    def close(self) -> list[str]:
-        """Close the files, and return the names of the first and of the second if it has rows."""
+    def close(self) -> "Written":
+        """Close the files; return the names of the first and of the second if it has rows, and the number of rows."""
         for file in self._files:
             file.close()
         if self._paths[1].stat().st_size > len(self._header):
-            return [path.name for path in self._paths]
+            return [path.name for path in self._paths], self._rows
         self._paths[1].unlink()
-        return [self._paths[0].name]
+        return [self._paths[0].name], self._rows
 
 
 def _rows_with_line_breaks(rows: pa.Table) -> Any:
@@ -145,9 +149,6 @@ class _Staged:
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         return self._database.execute(query).fetchall()
-
-    def _count(self, query: str) -> int:
-        return int(self._rows(query)[0][0])
 
 
 # Types of properties in the header of the import.
@@ -287,18 +288,16 @@ class EntityTable(_Staged):
         places[found["index"]] = found["place"]
         return places
 
-    def write_instances(self, folder: Path) -> tuple[list[str], int]:
-        """Write the links of entities to types, and return the files and the number of links."""
+    def write_instances(self, folder: Path) -> Written:
+        """Write the links of entities to types."""
         out = RowFiles(folder, "instances", ":START_ID(Entity),:END_ID(Entity)")
-        count = 0
         for rows in self._stream(_INSTANCES):
             out.add({"entity": rows["entity"], "type": rows["type"]})
-            count += len(rows)
-        return out.close(), count
+        return out.close()
 
-    def write(self, folder: Path) -> tuple[list[str], int]:
-        """Write all nodes, and the properties that these files cannot contain; return the files and their number."""
-        count = self._count("SELECT coalesce(max(place) + 1, 0) FROM entities")
+    def write(self, folder: Path) -> Written:
+        """Write all nodes, and the properties that these files cannot contain."""
+        ((count,),) = self._rows("SELECT coalesce(max(place) + 1, 0) FROM entities")
         degrees, sizes = np.full((2, count), -1)
         for rows in self._stream(_DEGREES):
             degrees[rows["node"]] = rows["degree"]
@@ -306,7 +305,6 @@ class EntityTable(_Staged):
             sizes[rows["place"]] = rows["size"]
         texts = ",".join(f"{name}{kind}" for name, kind in self._kinds.items())
         out = RowFiles(folder, "entities", f":ID(Entity),id,{texts},line:long,number:long,degree:long,size:long,:LABEL")
-        written = 0
         with (folder / EXTRA_ENTITIES).open("wb") as extra:
             for rows in self._stream("FROM entities"):
                 places = rows["place"].to_numpy()
@@ -323,11 +321,10 @@ class EntityTable(_Staged):
                     "labels": pa.array(_LABELS).take(pa.array(_LITERAL * literal | _TYPE * (size >= 0))),
                 }
                 out.add({"place": rows["place"], "id": rows["id"]} | texts_of | own)
-                written += len(rows)
                 for row in rows.select(["id", "extra"]).filter(pc.is_valid(rows["extra"])).to_pylist():
                     line = {"id": row["id"], "properties": msgspec.Raw(row["extra"].encode())}
                     extra.write(msgspec.json.encode(line) + b"\n")
-        return out.close(), written
+        return out.close()
 
 
 # As in a load, the ends of a replaced fact keep a degree of 0.
@@ -435,12 +432,11 @@ class FactTable(_Staged):
         self._run(_DROP_FACTS)
         return problems, outside
 
-    def write(self, folder: Path) -> tuple[list[str], int]:
-        """Write the facts, and return the files and the number of rows."""
+    def write(self, folder: Path) -> Written:
+        """Write the facts."""
         out = RowFiles(folder, "facts", _FACTS_HEADER)
         ids = pa.array(self._numbers, pa.string())
         labels = pa.array([self.labels.get(id_, id_) for id_ in self._numbers], pa.string())
-        written = 0
         for rows in self._stream("FROM facts"):
             relations = rows["relation"]
             columns = {name: rows[name] for name in ("subject", "object", "id")}
@@ -449,11 +445,10 @@ class FactTable(_Staged):
             columns["source"] = pa.repeat(self._source.name, len(rows))
             columns["load"] = pa.repeat(self._source.fingerprint, len(rows))
             out.add(columns)
-            written += len(rows)
-        return out.close(), written
+        return out.close()
 
-    def write_relations(self, folder: Path) -> tuple[tuple[list[str], int], tuple[list[str], int]]:
-        """Write the relations and the links of objects to them; return the files and the numbers of both."""
+    def write_relations(self, folder: Path) -> tuple[Written, Written]:
+        """Write the relations and the links of objects to them."""
         links = RowFiles(folder, "objects", ":START_ID(Entity),:END_ID(Relation)")
         sizes = np.zeros(len(self._numbers), np.int64)
         for rows in self._stream("SELECT DISTINCT object, relation FROM facts ORDER BY ALL"):
@@ -470,4 +465,4 @@ class FactTable(_Staged):
                 "label": pa.array(["Relation"] * len(used), pa.string()),
             }
         )
-        return (nodes.close(), len(used)), (links.close(), int(sizes.sum()))
+        return nodes.close(), links.close()

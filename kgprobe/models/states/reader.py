@@ -235,7 +235,7 @@ class StateReader:
             longest = block.shape[1]
             places = np.concatenate([place * longest + packed.columns[texts_of(row)] for place, row in enumerate(rows)])
             run = partial(packed_states, self._model, block, depths, spans, keys)
-            return self._states_at(places, run)
+            return self._states_at(places, run).cpu()
 
         def texts_of(row: int) -> Integers:
             return texts_by_row[bounds[row] : bounds[row + 1]]
@@ -245,7 +245,7 @@ class StateReader:
             for rows, states in self._read_batch(batch, read, lambda row: int(sizes[row])):
                 texts = np.concatenate(list(map(texts_of, rows)))
                 if states is not None:
-                    values[texts] = states.cpu().numpy()
+                    values[texts] = states.numpy()
                 elif len(texts) > 1:
                     # Into the smaller rows of the reduced limits.
                     values[texts] = self._read_packed([tokens[text] for text in texts], prefix)
@@ -265,14 +265,15 @@ class StateReader:
         def read(places: Sequence[int]) -> torch.Tensor:
             if self._method == "plain":
                 (place,) = places
-                return self._states_at(np.array([len(tokens[place]) - 1]), partial(self._plain_states, tokens[place]))
+                last = np.array([len(tokens[place]) - 1])
+                return self._states_at(last, partial(self._plain_states, tokens[place])).cpu()
             forests = []
             for place in places:
                 text = TokenizedPrompt(tuple(tokens[place]), (len(tokens[place]),), ((0,),))
                 forests.append(merge([build_tree(0, text, [0])], before))
             longest = max(shortest, max(len(tokens[place]) for place in places) - before)
             last = np.array([row * longest + len(tokens[place]) - before - 1 for row, place in enumerate(places)])
-            return self._states_at(last, lambda: run_method(self._model, method, forests, prefix)[0][None])
+            return self._states_at(last, lambda: run_method(self._model, method, forests, prefix)[0][None]).cpu()
 
         padded = [(1, len(tokens[place]) - before + before // PLACES_A_TOKEN) for place in order]
         most = 1 if self._method == "plain" else self._limits.tokens
@@ -280,13 +281,16 @@ class StateReader:
             for places, states in self._read_batch(batch, read, lambda place: len(tokens[place])):
                 if states is None:
                     raise self._too_long(tokens[places[0]])
-                values[list(places)] = states.cpu().numpy()
+                values[list(places)] = states.numpy()
         return values
 
     def _read_batch(
         self, batch: Sequence[int], read: Callable[[Sequence[int]], torch.Tensor], size: Callable[[int], int]
     ) -> list[tuple[Sequence[int], torch.Tensor | None]]:
-        """Read a batch at once, or in halves where memory is short; None for a text that does not fit alone."""
+        """Read a batch at once, or in halves where memory is short; None for a text that does not fit alone.
+
+        States are on the CPU: the copy ends the computation, whose time is counted.
+        """
         self._limits.begin()
         states = compute_if_it_fits(partial(read, batch), self._model.device)
         padded = len(batch) * max(map(size, batch))
