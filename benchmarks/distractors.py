@@ -29,6 +29,7 @@ from kgprobe.graph.servers.signals import ending_in_order
 from kgprobe.sampling.distractors import EXCLUDED, FormerObjects, RandomDistractors, Retriever, RuledFact, admissible
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.pool_draws import PoolEntities
 from kgprobe.sampling.semantic import SemanticDistractors, TemporalDistractors
 
 AS_OF = 20260101
@@ -174,7 +175,7 @@ def _constrain(
     asked: Sequence[RuledFact],
     seed: int,  # noqa: ARG001
 ) -> Sequence[Sized]:
-    return admissible(graph, asked, [(place, tried[size]) for place in range(len(asked))])
+    return admissible(PoolEntities(graph), asked, [(place, tried[size]) for place in range(len(asked))])
 
 
 def _retrieve(

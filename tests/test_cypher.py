@@ -37,10 +37,10 @@ def test_current_at_a_date_is_written_in_one_way() -> None:
 
 
 def test_kind_of_an_entity_is_compared_in_one_query() -> None:
-    """Ω(f) and negatives share a type, or are objects of the relation; Python compares names, as Cypher cannot."""
+    """Kinds of large pools and links are compared in Cypher; Python compares the kinds and names of cached entities."""
     same_type = r"any\(type IN coalesce\(\w+\.types, \[\]\) WHERE type IN row\.types\)"
     assert [name for name in query_names() if re.search(same_type, statement(name))] == [
-        "sample/candidates",
+        "sample/entities",
         "sample/links",
     ]
 

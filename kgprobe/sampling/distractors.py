@@ -5,23 +5,23 @@ Section 3 of the distractor paper; docs/methods/distractors.md: a distractor of 
 object of the fact's subject and relation at ``as_of``. They form the set Ω(f), from which every strategy selects.
 :class:`FormerObjects` decides on objects that were right in the past.
 
-Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability, and
-read from the graph (``cypher/sample/candidates.cypher``). In place of a date or quantity, literals of similar size come
-first (:mod:`.similar_literals`).
+Random ones are drawn from the type's members (:mod:`.pool_draws`), every distractor with the same probability. In place
+of a date or quantity, literals of similar size come first (:mod:`.similar_literals`).
 
 Temporal distractors are former objects: they were right until a known day (section 3.3).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, Protocol, TypeAlias
 
 from kgprobe.base.dates import day_number
 from kgprobe.graph.client import Graph, Row
-from kgprobe.sampling.facts import AskedFact, describe_facts, read_answers
+from kgprobe.sampling.facts import AskedFact, describe_facts
 from kgprobe.sampling.keys import FactKey, key_rows
-from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, candidate_row, object_pool, subject_pool
+from kgprobe.sampling.pool_draws import PoolDraws, PoolEntities, PoolEntity, Tried, object_pool, subject_pool
 from kgprobe.sampling.similar_literals import SimilarLiterals
 from kgprobe.sources.values import name_key
 
@@ -109,91 +109,104 @@ class Retriever(Protocol):
         ...
 
 
-def admissible(graph: Graph, ruled: Sequence[RuledFact], tried: Tried) -> list[dict[int, Distractor]]:
+def admissible(entities: PoolEntities, ruled: Sequence[RuledFact], tried: Tried) -> list[dict[int, Distractor]]:
     """Return the distractors among entities: the ones in Ω(f).
 
     Args:
+        entities: of the graph.
         ruled: facts.
         tried: places of facts, each with numbers of entities.
 
     Returns:
         One dictionary per row of ``tried``, from numbers, in their order in the row, to distractors.
 
-    Cost: a look-up for each number, and for each fact.
+    Cost: a look-up for each number that was not read before, and a walk from the subject of each new fact.
     """
-    accepted = {}
-    for row in judged(graph, ruled, tried):
-        if row["reason"] is not None:
-            continue
-        fact, is_former = ruled[row["index"]][0], row["until"] is not None
-        shared = ", ".join(type_.label for type_ in fact.object_types if type_.id in row["shared"])
-        reason = f"{shared}, like {fact.object_label}" if shared else f"object of {fact.relation_label}"
-        accepted[row["index"], row["number"]] = Distractor(
-            row["id"],
-            row["label"],
-            tuple(row["aliases"]),
-            row["number"],
-            reason + _WAS_RIGHT * is_former,
-            former=is_former,
-        )
-    return by_number(tried, accepted)
+    accepted = []
+    for (place, _), candidates in zip(tried, judged(entities, ruled, tried), strict=True):
+        fact, _ = ruled[place]
+        distractors = {}
+        reasons: dict[frozenset[str], str] = {}
+        for entity, reason, is_former in candidates:
+            if reason is not None:
+                continue
+            if entity.types not in reasons:
+                shared = ", ".join(type_.label for type_ in fact.object_types if type_.id in entity.types)
+                like = f"{shared}, like {fact.object_label}" if shared else f"object of {fact.relation_label}"
+                reasons[entity.types] = like
+            distractors[entity.number] = Distractor(
+                entity.id,
+                entity.label,
+                entity.aliases,
+                entity.number,
+                reasons[entity.types] + _WAS_RIGHT * is_former,
+                former=is_former,
+            )
+        accepted.append(distractors)
+    return accepted
 
 
-def judged(graph: Graph, ruled: Sequence[RuledFact], tried: Tried) -> list[Row]:
+def judged(
+    entities: PoolEntities, ruled: Sequence[RuledFact], tried: Tried
+) -> list[list[tuple[PoolEntity, str | None, bool]]]:
     """Return the entities of the same kind as a fact's object, each with the reason why it is no distractor.
 
     Arguments and cost as of :func:`admissible`.
 
-    Rows of the query ``sample/candidates`` have the reason None, ``itself``, ``nameless``, ``right`` or ``namesake``.
+    The reason is None, ``itself``, ``nameless``, ``right`` or ``namesake``. The third value is True for objects of the
+    fact's subject and relation.
     """
+    facts = [ruled[place][0] for place, _ in tried]
+    names = names_of_objects(entities, [ruled[place] for place, _ in tried], only_own=True)
+    in_pools = entities.in_pools(tried, [object_pool(fact) for fact, _ in ruled])
     rows = []
-    for place, numbers in tried:
-        fact, _ = ruled[place]
-        of = None if fact.object_types else fact.relation
-        rows.append(candidate_row(place, numbers, types=fact.object_types, of=of, fact=fact))
-    entities = graph.read("sample/candidates", rows=rows) if rows else []
-    names = names_of_objects(graph, {place: ruled[place] for place, _ in tried}, only_own=True)
-    for row in entities:
-        fact, former = ruled[row["index"]]
-        row["reason"] = None
-        if row["id"] == fact.object:
-            row["reason"] = "itself"
-        elif not row["label"]:
-            row["reason"] = "nameless"
-        elif row["until"] is not None and not former.admits(fact, row["until"]):
-            row["reason"] = "right"
-        elif not names[row["index"]].isdisjoint(map(name_key, (row["label"], *row["aliases"]))):
-            row["reason"] = "namesake"
-    return entities
+    for (place, _), ends, own, members in zip(tried, entities.objects_of(facts), names, in_pools, strict=True):
+        fact, former = ruled[place]
+        candidates = []
+        for entity in members:
+            reason = None
+            until = ends.get(entity.number)
+            if entity.id == fact.object:
+                reason = "itself"
+            elif not entity.label:
+                reason = "nameless"
+            elif until is not None and not former.admits(fact, until):
+                reason = "right"
+            elif not own.isdisjoint(entity.keys):
+                reason = "namesake"
+            candidates.append((entity, reason, until is not None))
+        rows.append(candidates)
+    return rows
 
 
-def names_of_objects(graph: Graph, ruled: Mapping[int, RuledFact], only_own: bool) -> dict[int, set[str]]:
-    """Return the names that no wrong entity of a fact may have, by the facts' places, as keys without case.
+def names_of_objects(entities: PoolEntities, ruled: Sequence[RuledFact], only_own: bool) -> list[set[str]]:
+    """Return the names that no wrong entity of a fact may have, as keys without case.
 
     They are the names of its object, or of all objects that are right for its subject and relation; of those of any
     time if ``former.names`` is set. Names that differ only in case are the same: :func:`.values.name_key`.
 
     ``only_own`` selects those of its object.
     """
-    names = {}
-    for place, (fact, _) in ruled.items():
-        names[place] = set(map(name_key, filter(None, (fact.object_label, *fact.object_aliases))))
-    keys = [fact.key for fact, former in ruled.values() if former.names or not only_own]
-    answers = read_answers(graph, list(dict.fromkeys(keys)), 0)
-    for place, (fact, former) in ruled.items():
-        for row in answers.get(fact.key.fact, ()) if former.names or not only_own else ():
-            if former.names or not former.admits(fact, row["until"]):
-                names[place].update(map(name_key, filter(None, (row["label"], *row["aliases"]))))
+    ends = entities.objects_of([fact for fact, _ in ruled])
+    tried = []
+    for place, (fact, former) in enumerate(ruled):
+        right = []
+        if former.names or not only_own:
+            right = [number for number, until in ends[place].items() if former.names or not former.admits(fact, until)]
+        tried.append((place, right))
+    names = []
+    for (fact, _), objects in zip(ruled, entities.in_pools(tried, [None] * len(ruled)), strict=True):
+        own = map(name_key, filter(None, (fact.object_label, *fact.object_aliases)))
+        names.append({*own, *chain.from_iterable(entity.keys for entity in objects)})
     return names
 
 
 class RandomDistractors:
-    """Random distractors of one graph; members of small types are cached."""
+    """Random distractors of one graph; members of small types and drawn entities are cached."""
 
     name = "random"
 
     def __init__(self, graph: Graph) -> None:
-        self._graph = graph
         self._draws = PoolDraws(graph)
         self._similar = SimilarLiterals(graph)
 
@@ -209,7 +222,8 @@ class RandomDistractors:
         facts = list(map(itemgetter(0), ruled))
         similar = self._similar.of_objects(facts)
         keys, pools = list(map(attrgetter("key"), facts)), list(map(object_pool, facts))
-        return self._draws.draw(keys, pools, count, seed, lambda tried: admissible(self._graph, ruled, tried), similar)
+        entities = self._draws.entities
+        return self._draws.draw(keys, pools, count, seed, lambda tried: admissible(entities, ruled, tried), similar)
 
 
 # Orders of former objects: nearest to the interval of the fact, or to the reference date.
@@ -217,7 +231,7 @@ FORMER_ORDERS = ("fact", "reference-date")
 
 
 def former_distractors(
-    graph: Graph, ruled: Sequence[RuledFact], as_of: int, order: str = FORMER_ORDERS[0]
+    entities: PoolEntities, ruled: Sequence[RuledFact], as_of: int, order: str = FORMER_ORDERS[0]
 ) -> list[list[Distractor]]:
     """Return the former objects of each fact that are distractors, those of the nearest time first.
 
@@ -230,14 +244,14 @@ def former_distractors(
     """
     keys = list(dict.fromkeys(fact.key for fact, former in ruled if former.before is not None))
     nearest: dict[str, dict[int, Row]] = {key.fact: {} for key in keys}
-    rows = graph.read("sample/former", rows=key_rows(keys), as_of=as_of) if keys else []
+    rows = entities.graph.read("sample/former", rows=key_rows(keys), as_of=as_of) if keys else []
     # The nearest interval of an object counts.
     for row in sorted(rows, key=lambda row: _distance(row, as_of, order)):
         if row["number"] is not None:
             nearest[row["fact"]].setdefault(row["number"], row)
     tried = [(place, list(nearest[fact.key.fact])) for place, (fact, former) in enumerate(ruled) if former.before]
     distractors: list[list[Distractor]] = [[] for _ in ruled]
-    for (place, _), accepted in zip(tried, admissible(graph, ruled, tried), strict=True):
+    for (place, _), accepted in zip(tried, admissible(entities, ruled, tried), strict=True):
         for number, distractor in accepted.items():
             end = nearest[ruled[place][0].key.fact][number]["end"]
             reason = f"{distractor.reason.removesuffix(_WAS_RIGHT)}; held until {end}"
@@ -252,10 +266,11 @@ def facts_with_former(graph: Graph, keys: Sequence[FactKey], as_of: int) -> list
     """
     rule = former_objects("wrong", as_of, present=True)
     with_former: list[FactKey] = []
+    entities = PoolEntities(graph)
     for first in range(0, len(keys), _FACTS_AT_ONCE):
         block = keys[first : first + _FACTS_AT_ONCE]
         ruled = [(fact, rule) for fact in describe_facts(graph, block)]
-        distractors = former_distractors(graph, ruled, as_of)
+        distractors = former_distractors(entities, ruled, as_of)
         with_former += [key for key, former in zip(block, distractors, strict=True) if former]
     return with_former
 
@@ -289,14 +304,14 @@ def other_subjects(graph: Graph, facts: Sequence[AskedFact], count: int, seed: S
 
     Arguments and result as of :meth:`Retriever.retrieve`; only entities with names are drawn.
     """
+    draws = PoolDraws(graph)
+    keys, pools = list(map(attrgetter("key"), facts)), list(map(subject_pool, facts))
 
     def with_label(tried: Tried) -> list[dict[int, str]]:
-        rows = [candidate_row(place, numbers, types=facts[place].subject_types) for place, numbers in tried]
-        labels = {}
-        for row in graph.read("sample/candidates", rows=rows):
-            if row["label"].strip() and row["id"] != facts[row["index"]].key.subject:
-                labels[row["index"], row["number"]] = row["label"]
-        return by_number(tried, labels)
+        labels = []
+        for (place, _), entities in zip(tried, draws.entities.in_pools(tried, pools), strict=True):
+            own = facts[place].key.subject
+            labels.append({each.number: each.label for each in entities if each.label.strip() and each.id != own})
+        return labels
 
-    keys, pools = list(map(attrgetter("key"), facts)), list(map(subject_pool, facts))
-    return PoolDraws(graph).draw(keys, pools, count, [*seed, SUBJECTS], with_label)
+    return draws.draw(keys, pools, count, [*seed, SUBJECTS], with_label)

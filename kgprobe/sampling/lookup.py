@@ -14,6 +14,7 @@ from kgprobe.graph.names import close_relations, entities_called, names_of_relat
 from kgprobe.sampling.distractors import EXCLUDED, FormerObjects, judged
 from kgprobe.sampling.facts import AskedFact, existing_facts
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.pool_draws import PoolEntities, object_pool
 from kgprobe.sources.values import plain_name
 
 # Separators behind the subject's id in ids of facts: of tables, and of Wikidata.
@@ -217,13 +218,14 @@ def describe_pool(graph: Graph, fact: AskedFact, former: FormerObjects = EXCLUDE
     Former objects that the rule admits are not left out.
     """
     types = fact.object_types
+    kind = f"that are objects of {fact.relation_label or fact.relation}"
     if types:
         kind = "of the type " + " or ".join(map(attrgetter("label"), types))
-        rows = graph.read("sample/members", ids=[type_.id for type_ in types])
-    else:
-        kind = f"that are objects of {fact.relation_label or fact.relation}"
-        rows = graph.read("sample/objects", ids=[fact.relation])
-    numbers = sorted(set(chain.from_iterable(map(itemgetter("numbers"), rows))))
-    counts = Counter(map(itemgetter("reason"), judged(graph, [(fact, former)], [(0, numbers)])))
+    entities = PoolEntities(graph)
+    lists = set(object_pool(fact).lists)
+    members = entities.members(lists)
+    numbers = sorted(set(chain.from_iterable(members[each].tolist() for each in lists)))
+    [candidates] = judged(entities, [(fact, former)], [(0, numbers)])
+    counts = Counter(map(itemgetter(1), candidates))
     left_out = [phrase.format(counts[reason]) for reason, phrase in _LEFT_OUT.items() if reason in counts]
     return PoolSummary(kind, bool(types), len(numbers), left_out)

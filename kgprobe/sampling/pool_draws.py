@@ -1,11 +1,13 @@
 """Uniform draws from a pool of entities that pass a test.
 
-Numbers are drawn here and tested in the graph. They come from the lists of the pool, which are read once and cached;
-for a large pool they come from all entities, and the test rejects the others. A draw costs at most some 150 look-ups
-for each requested entity; it never scans the graph.
+Numbers are drawn here and tested. They come from the lists of the pool, which are read once and cached; for a large
+pool they come from all entities, and the test rejects the others. Drawn entities are read once and cached, too
+(:class:`PoolEntities`). A draw costs at most some 150 look-ups for each requested entity; it never scans the graph.
 """
 
+import sys
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
@@ -18,6 +20,8 @@ from numpy.typing import NDArray
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.facts import AskedFact, EntityType
 from kgprobe.sampling.keys import FactKey
+from kgprobe.sampling.lists import places_among
+from kgprobe.sources.values import name_key
 
 # A pool is listed if it has at most this many members, or at most this share of all entities.
 LISTED_MEMBERS = 200_000
@@ -28,6 +32,15 @@ SHUFFLED_MEMBERS = 10_000
 
 # Number of listed members that are cached between calls, 8 bytes each.
 CACHED_MEMBERS = 10_000_000
+
+# Size of the entities that are cached between calls, in bytes.
+CACHED_BYTES = 200_000_000
+
+# Number of right objects that are cached between calls, at most some 400 bytes each.
+CACHED_OBJECTS = 100_000
+
+# Size of an entity without its texts, in bytes.
+_ENTITY_BYTES = 500
 
 # Maximum average number of draws from a large pool per requested entity.
 PATIENCE = 100
@@ -42,29 +55,6 @@ Tried: TypeAlias = Sequence[tuple[int, Sequence[int]]]
 
 # Test: returns the accepted entities of each fact, by number.
 Test = Callable[[Tried], Sequence[Mapping[int, T]]]
-
-
-def candidate_row(
-    place: int,
-    numbers: Sequence[int],
-    *,
-    types: Sequence[EntityType] = (),
-    of: str | None = None,
-    datatype: str | None = None,
-    fact: AskedFact | None = None,
-) -> Row:
-    """Return the row of a fact for the query ``sample/candidates``: entities of a kind with these numbers.
-
-    Args:
-        types: the entities have one of them, if there are some.
-        of: id of a relation of which they are objects.
-        datatype: of literals, or empty for other entities; None for both.
-        fact: fact whose objects of any time are marked.
-    """
-    # An empty id: the embedded engine scans for null.
-    subject, relation = ("", "") if fact is None else (fact.key.subject, fact.relation)
-    row: Row = {"index": place, "types": [type_.id for type_ in types], "of": of, "datatype": datatype}
-    return {**row, "subject": subject, "relation": relation, "numbers": list(numbers)}
 
 
 def by_number(tried: Tried, accepted: Mapping[tuple[int, int], T]) -> list[dict[int, T]]:
@@ -87,6 +77,17 @@ class ObjectPool:
     def is_listed(self) -> bool:
         """True if the pool is small enough to be listed."""
         return self.size <= max(LISTED_MEMBERS, LISTED_SHARE * self.total)
+
+    @property
+    def types(self) -> frozenset[str]:
+        """Types of which an entity of the pool has one; empty for a pool by relation."""
+        return frozenset(id_ for query, id_ in self.lists if query == "sample/members")
+
+    @property
+    def relation(self) -> str | None:
+        """Relation of which an entity of the pool is an object; None for other pools."""
+        query, id_ = self.lists[0]
+        return id_ if query == "sample/objects" else None
 
 
 def object_pool(fact: AskedFact) -> ObjectPool:
@@ -185,12 +186,136 @@ def go_through(draws: Sequence[PoolDraw[T]], count: int, test: Test[T]) -> None:
         pending = [draw for draw, _ in rows if draw.is_open(count)]
 
 
-class PoolDraws:
-    """Draws from the pools of one graph; the members of small ones are cached."""
+@dataclass(frozen=True, slots=True)
+class PoolEntity:
+    """An entity of a pool; ``keys`` are its names without case (:func:`.values.name_key`)."""
+
+    number: int
+    id: str
+    label: str
+    aliases: tuple[str, ...]
+    datatype: str
+    types: frozenset[str]
+    keys: tuple[str, ...]
+
+
+class PoolEntities:
+    """Members of pools and right objects of facts, each read once from one graph and cached.
+
+    Memory: 8 bytes for each of :data:`CACHED_MEMBERS` listed members, :data:`CACHED_BYTES` of entities,
+    :data:`CACHED_OBJECTS` right objects. A cache beyond its limit is emptied before the next call, which may exceed it.
+    """
 
     def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-        self._members: dict[Members, NDArray[np.int64]] = {}
+        self.graph = graph
+        self._lists: dict[Members, NDArray[np.int64]] = {}
+        # None for a number without an entity.
+        self._entities: dict[int, PoolEntity | None] = {}
+        self._bytes = 0
+        # Equal sets of types are one object.
+        self._types: dict[frozenset[str], frozenset[str]] = {}
+        self._ends: dict[tuple[str, str], dict[int, int]] = {}
+        self._objects = 0
+
+    def members(self, groups: set[Members]) -> Mapping[Members, NDArray[np.int64]]:
+        """Return the numbers of lists of members, ascending."""
+        missing = sorted(groups - self._lists.keys())
+        if sum(map(len, self._lists.values())) > CACHED_MEMBERS:
+            self._lists = {group: self._lists[group] for group in groups if group in self._lists}
+        lists = dict.fromkeys(missing, np.empty(0, dtype=np.int64))
+        for query, of_query in groupby(missing, itemgetter(0)):
+            for row in self.graph.stream(query, ids=[id_ for _, id_ in of_query]):
+                lists[query, row["id"]] = np.unique(np.array(row["numbers"], dtype=np.int64))
+        self._lists |= lists
+        return self._lists
+
+    def in_pools(self, tried: Tried, pools: Sequence[ObjectPool | None]) -> list[list[PoolEntity]]:
+        """Return the entities that are in the pool of each fact, in the order of their numbers.
+
+        Args:
+            tried: places of facts, each with numbers of entities.
+            pools: of the facts; None for all entities. Those with a list of subjects are not checked.
+
+        Cost: a look-up for each number that was not read before.
+        """
+        if self._bytes > CACHED_BYTES:
+            self._entities, self._types, self._bytes = {}, {}, 0
+        objects = self._read(tried, pools)
+        in_pools = []
+        for place, numbers in tried:
+            pool = pools[place]
+            entities = [entity for entity in map(self._entities.get, numbers) if entity is not None]
+            if pool is not None and pool.types:
+                types = pool.types
+                entities = [entity for entity in entities if not types.isdisjoint(entity.types)]
+            elif pool is not None and pool.lists[0] in self._lists:
+                listed = places_among(self._lists[pool.lists[0]], np.array([entity.number for entity in entities]))
+                entities = [entity for entity, place in zip(entities, listed.tolist(), strict=True) if place >= 0]
+            elif pool is not None and pool.relation is not None:
+                entities = [entity for entity in entities if (pool.relation, entity.number) in objects]
+            in_pools.append(entities)
+        return in_pools
+
+    def _read(self, tried: Tried, pools: Sequence[ObjectPool | None]) -> set[tuple[str, int]]:
+        """Read missing entities; return numbers of objects of relations, in pools whose list is not cached.
+
+        From a pool without a list, only members are read: most of its numbers are drawn outside.
+        """
+        requests: defaultdict[tuple[frozenset[str], str | None], set[int]] = defaultdict(set)
+        for place, numbers in tried:
+            pool = pools[place]
+            if pool is None or (pool.is_listed and (pool.types or pool.lists[0] in self._lists)):
+                requests[frozenset(), None] |= set(numbers) - self._entities.keys()
+            elif pool.types:
+                requests[pool.types, None] |= set(numbers) - self._entities.keys()
+            else:
+                requests[frozenset(), pool.relation] |= set(numbers)
+        rows = []
+        for (types, relation), missing in requests.items():
+            if missing:
+                rows.append({"types": sorted(types), "of": relation, "numbers": sorted(missing)})
+        objects = set()
+        for row in self.graph.read("sample/entities", rows=rows) if rows else ():
+            objects.add((row["of"], row["number"]))
+            if row["number"] not in self._entities:
+                self._keep(row)
+        without = requests[frozenset(), None] - self._entities.keys()
+        self._entities |= dict.fromkeys(without)
+        self._bytes += _ENTITY_BYTES * len(without)
+        return objects
+
+    def _keep(self, row: Row) -> None:
+        label, aliases = row["label"], tuple(row["aliases"])
+        names = tuple(filter(None, (label, *aliases)))
+        types = frozenset(row["types"])
+        types = self._types.setdefault(types, types)
+        keys = tuple(map(name_key, names))
+        number = row["number"]
+        self._entities[number] = PoolEntity(number, row["id"], label, aliases, row["datatype"], types, keys)
+        self._bytes += _ENTITY_BYTES + sum(map(sys.getsizeof, (row["id"], *names, *keys)))
+
+    def objects_of(self, facts: Sequence[AskedFact]) -> list[Mapping[int, int]]:
+        """Return the objects of each fact's subject and relation at any time, by number, each with its last day.
+
+        The day is ``yyyymmdd``, 99991231 if it is not known. Cost: a walk from each subject that was not read before.
+        """
+        if self._objects > CACHED_OBJECTS:
+            self._ends, self._objects = {}, 0
+        asked = [(fact.key.subject, fact.relation) for fact in facts]
+        ends: dict[tuple[str, str], dict[int, int]] = {pair: {} for pair in asked if pair not in self._ends}
+        rows = [{"subject": subject, "relation": relation} for subject, relation in ends]
+        for row in self.graph.read("sample/last_ends", rows=rows) if rows else ():
+            ends[row["subject"], row["relation"]][row["number"]] = row["until"]
+        self._ends |= ends
+        self._objects += len(ends) + sum(map(len, ends.values()))
+        return list(map(self._ends.__getitem__, asked))
+
+
+class PoolDraws:
+    """Draws from the pools of one graph; ``entities`` caches the members of small ones, and drawn entities."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.entities = PoolEntities(graph)
 
     def draw(
         self,
@@ -217,7 +342,7 @@ class PoolDraws:
     def begin(self, keys: Sequence[FactKey], pools: Sequence[ObjectPool], seed: Sequence[int]) -> list[PoolDraw[T]]:
         """Return the state before the first draw for each fact; see :meth:`draw`."""
         listed = (pool.lists for pool in pools if pool.is_listed)
-        self._read_members(set(chain.from_iterable(listed)))
+        members = self.entities.members(set(chain.from_iterable(listed)))
         unions: dict[tuple[Members, ...], NDArray[np.int64]] = {}
         draws: list[PoolDraw[T]] = []
         for place, (key, pool) in enumerate(zip(keys, pools, strict=True)):
@@ -227,16 +352,6 @@ class PoolDraws:
                 draws.append(PoolDraw(place, generator, None, None, pool.total, share))
                 continue
             if pool.lists not in unions:
-                unions[pool.lists] = np.unique(np.concatenate([self._members[group] for group in pool.lists]))
+                unions[pool.lists] = np.unique(np.concatenate([members[group] for group in pool.lists]))
             draws.append(PoolDraw.of_members(place, unions[pool.lists], generator))
         return draws
-
-    def _read_members(self, groups: set[Members]) -> None:
-        """Read the missing lists of members into the cache."""
-        missing = sorted(groups - self._members.keys())
-        if sum(map(len, self._members.values())) > CACHED_MEMBERS:
-            self._members = {group: self._members[group] for group in groups if group in self._members}
-        self._members |= dict.fromkeys(missing, np.empty(0, dtype=np.int64))
-        for query, of_query in groupby(missing, itemgetter(0)):
-            for row in self._graph.stream(query, ids=[id_ for _, id_ in of_query]):
-                self._members[query, row["id"]] = np.array(row["numbers"], dtype=np.int64)

@@ -15,9 +15,8 @@ from operator import attrgetter
 from kgprobe.graph.client import Graph
 from kgprobe.sampling.distractors import former_objects, names_of_objects
 from kgprobe.sampling.facts import AskedFact
-from kgprobe.sampling.pool_draws import PoolDraws, Tried, by_number, candidate_row, objects_pool
+from kgprobe.sampling.pool_draws import PoolDraws, Tried, objects_pool
 from kgprobe.sampling.similar_literals import SimilarLiterals
-from kgprobe.sources.values import name_key
 
 # Separates these draws from others with the same seed.
 NEGATIVES = 4
@@ -49,7 +48,6 @@ class Negatives:
             former: an entry of :data:`~kgprobe.sampling.distractors.FORMER`. Questions are in the present tense, so
                 former objects are ``wrong`` by default; of a fact that has ended they are never drawn.
         """
-        self._graph = graph
         self._former = former_objects(former, as_of, present=True)
         self._draws = PoolDraws(graph)
         self._similar = SimilarLiterals(graph)
@@ -59,26 +57,27 @@ class Negatives:
 
         Cost: see :mod:`.pool_draws`.
         """
-        names = names_of_objects(self._graph, {n: (fact, self._former) for n, fact in enumerate(facts)}, only_own=False)
+        entities = self._draws.entities
+        names = names_of_objects(entities, [(fact, self._former) for fact in facts], only_own=False)
+        ends = entities.objects_of(facts)
+        keys, pools = list(map(attrgetter("key"), facts)), list(map(objects_pool, facts))
 
         def admissible(tried: Tried) -> list[dict[int, Negative]]:
-            rows = []
-            for place, numbers in tried:
+            accepted = []
+            for (place, _), members in zip(tried, entities.in_pools(tried, pools), strict=True):
                 fact = facts[place]
-                kind = fact.object_datatype
-                rows.append(candidate_row(place, numbers, of=fact.relation, datatype=kind, fact=fact))
-            accepted = {}
-            for row in self._graph.read("sample/candidates", rows=rows):
-                place, until = row["index"], row["until"]
-                is_right = until is not None and not self._former.admits(facts[place], until)
-                if is_right or not row["label"] or row["id"] == facts[place].key.subject:
-                    continue
-                if names[place].isdisjoint(map(name_key, (row["label"], *row["aliases"]))):
-                    aliases, candidates = tuple(row["aliases"]), facts[place].relation_size
-                    negative = Negative(row["id"], row["label"], aliases, until is not None, candidates)
-                    accepted[place, row["number"]] = negative
-            return by_number(tried, accepted)
+                negatives = {}
+                for entity in members:
+                    until = ends[place].get(entity.number)
+                    is_right = until is not None and not self._former.admits(fact, until)
+                    if is_right or not entity.label or entity.id == fact.key.subject:
+                        continue
+                    if entity.datatype == fact.object_datatype and names[place].isdisjoint(entity.keys):
+                        negatives[entity.number] = Negative(
+                            entity.id, entity.label, entity.aliases, until is not None, fact.relation_size
+                        )
+                accepted.append(negatives)
+            return accepted
 
-        keys, pools = list(map(attrgetter("key"), facts)), list(map(objects_pool, facts))
         similar = self._similar.of_objects(facts)
         return self._draws.draw(keys, pools, count, [*seed, NEGATIVES], admissible, similar)

@@ -42,7 +42,7 @@ from kgprobe.graph.rows import column_by
 from kgprobe.sampling.distractors import FORMER_ORDERS, Distractor, RuledFact, admissible, former_distractors
 from kgprobe.sampling.graph_cache import cached_folder
 from kgprobe.sampling.lists import Lists, lists_of, mapped_array, mapped_lists
-from kgprobe.sampling.pool_draws import PoolDraw, generator_of, go_through
+from kgprobe.sampling.pool_draws import PoolDraw, PoolEntities, generator_of, go_through
 
 # Length of the first piece of a list; each piece is twice as long as the one before.
 FIRST_PIECE = 512
@@ -453,7 +453,7 @@ class SemanticDistractors:
         weighting: str = "tf-idf",
     ) -> None:
         """Open the index of the graph's features, weighted by ``tf-idf`` or ``bm25``, or compute it."""
-        self._graph = graph
+        self.entities = PoolEntities(graph)
         self._weighting = weighting
         self._index: FeatureIndex = open_features(graph, weighting)
         self._search = Search(self._index)
@@ -479,7 +479,7 @@ class SemanticDistractors:
         size = count + count // 4 + 8
         while pending:
             candidates = self._extend(pending, size)
-            for ranking, distractors in zip(pending, admissible(self._graph, ruled, candidates), strict=True):
+            for ranking, distractors in zip(pending, admissible(self.entities, ruled, candidates), strict=True):
                 ranking.accepted |= distractors
             pending = [ranking for ranking in pending if len(ranking.accepted) < count and not ranking.complete]
             size *= 2
@@ -506,7 +506,7 @@ class SemanticDistractors:
             draw: PoolDraw[Distractor] = PoolDraw.of_members(ranking.place, members[groups], generator)
             draw.accepted = ranking.accepted
             draws.append(draw)
-        go_through(draws, count, lambda tried: admissible(self._graph, ruled, tried))
+        go_through(draws, count, lambda tried: admissible(self.entities, ruled, tried))
 
     def _begin(self, place: int, ruled: RuledFact) -> _Ranking:
         fact, _ = ruled
@@ -583,7 +583,7 @@ class SemanticDistractors:
         index = self._index
         numbers = np.unique(index.entities[list(features)])
         inside = numbers[(numbers >= 0) & (numbers < len(index.divisors))].tolist()
-        labels = column_by("number", "label", self._graph.read("sample/numbered", numbers=inside))
+        labels = column_by("number", "label", self.entities.graph.read("sample/numbered", numbers=inside))
         names = {}
         for feature in features:
             relation, entity = int(index.relations[feature]), int(index.entities[feature])
@@ -607,7 +607,6 @@ class TemporalDistractors:
 
         Objects that ended before ``as_of`` (``yyyymmdd``) are former.
         """
-        self._graph = graph
         self._as_of = as_of
         self._former_order = former_order
         self.semantic = SemanticDistractors(graph, weighting)
@@ -624,7 +623,7 @@ class TemporalDistractors:
 
         Cost: a walk through the facts of each subject, and that of semantic distractors.
         """
-        former = former_distractors(self._graph, ruled, self._as_of, self._former_order)
+        former = former_distractors(self.semantic.entities, ruled, self._as_of, self._former_order)
         lacking = [place for place, distractors in enumerate(former) if len(distractors) < count]
         # All former objects are in the list already.
         others = [(ruled[place][0], replace(ruled[place][1], before=None)) for place in lacking]

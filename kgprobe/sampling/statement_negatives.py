@@ -44,7 +44,6 @@ from kgprobe.sampling.pool_draws import (
     PoolDraws,
     Tried,
     by_number,
-    candidate_row,
     generator_of,
     go_through,
     object_pool,
@@ -197,33 +196,31 @@ class StatementNegatives:
                     false = _changed(fact, RELATION, relation=self._order[number])
                     candidates.append(_Candidate(place, number, false, fact.subject_names, fact.object_names))
             return candidates
-        requests = [self._request(part, place, facts[place], numbers) for place, numbers in tried]
-        for row in self._graph.read("sample/candidates", rows=requests):
-            label, fact, names = row["label"], facts[row["index"]], names_of(row["label"], row["aliases"])
-            own_names, own_datatype = fact.subject_names, fact.subject_datatype
+        pools: list[ObjectPool | None] = [None] * len(facts)
+        if not self._any_type:
+            pools = list(map(object_pool if part == OBJECT else subject_pool, facts))
+        for (place, _), entities in zip(tried, self._draws.entities.in_pools(tried, pools), strict=True):
+            fact = facts[place]
+            own_names, own_types, own_datatype = fact.subject_names, fact.subject_types, fact.subject_datatype
             if part == OBJECT:
-                own_names, own_datatype = fact.object_names, fact.object_datatype
-            is_end = row["id"] in (fact.key.subject, fact.object)
-            is_of_kind = bool(row["datatype"]) == bool(own_datatype)
-            if not label.strip() or is_end or not is_of_kind or share_name(names, own_names):
-                continue
-            if part == OBJECT:
-                false, both = _changed(fact, part, object=row["id"], object_label=label), (fact.subject_names, names)
-            else:
-                false, both = _changed(fact, part, subject=row["id"], subject_label=label), (names, fact.object_names)
-            candidates.append(_Candidate(row["index"], row["number"], false, *both))
+                own_names, own_types, own_datatype = fact.object_names, fact.object_types, fact.object_datatype
+            is_exact = not self._any_type and not own_types
+            for entity in entities:
+                label, names = entity.label, names_of(entity.label, entity.aliases)
+                is_end = entity.id in (fact.key.subject, fact.object)
+                is_of_kind = bool(entity.datatype) == bool(own_datatype)
+                if is_exact:
+                    is_of_kind = entity.datatype == own_datatype
+                if not label.strip() or is_end or not is_of_kind or share_name(names, own_names):
+                    continue
+                if part == OBJECT:
+                    false = _changed(fact, part, object=entity.id, object_label=label)
+                    both = fact.subject_names, names
+                else:
+                    false = _changed(fact, part, subject=entity.id, subject_label=label)
+                    both = names, fact.object_names
+                candidates.append(_Candidate(place, entity.number, false, *both))
         return candidates
-
-    def _request(self, part: str, place: int, fact: AskedFact, numbers: Sequence[int]) -> Row:
-        """Return the row of a query for entities in place of an end: of its types, or without types like it."""
-        types, datatype, of = fact.subject_types, fact.subject_datatype, None
-        if part == OBJECT:
-            types, datatype, of = fact.object_types, fact.object_datatype, fact.relation
-        if self._any_type:
-            return candidate_row(place, numbers)
-        if types:
-            return candidate_row(place, numbers, types=types)
-        return candidate_row(place, numbers, of=of, datatype=datatype)
 
     def _absent(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """Return the candidates that the graph does not contain."""

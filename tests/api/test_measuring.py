@@ -64,9 +64,10 @@ def test_measure_of_20_facts_asks_four_queries_for_them(
     assert len(result.to_frame()) == 20
     # The templates, and the facts of each of two batches.
     assert [queries.pop(name) for name in ("sample/relations", "sample/facts")] == [1, 2]
-    # Distractors: the members of the types, once each, and the entities of each round of draws.
+    # Distractors: the members of the types and the entities, once each, and the right objects of each batch.
     assert queries.pop("sample/members") <= 2
-    assert queries.pop("sample/candidates") <= 4
+    assert queries.pop("sample/entities") <= 4
+    assert queries.pop("sample/last_ends") == 2
     assert queries == {"reverse/origin": 1, "load/state": 2, "sample/fact_count": 1, "sample/last_changes": 1}
 
 

@@ -95,7 +95,7 @@ def test_round_as_in_the_paper_is_in_cypher(home: dict[str, str], monkeypatch: p
             "published",
         )
         succeed("rounds", "run", "questions", "--as-paper", "kglens", *models, *few, **home)
-    questions = {"sample/answers", "sample/objects", "sample/candidates"}
+    questions = {"sample/answers", "sample/objects", "sample/entities", "sample/last_ends"}
     beliefs = {f"beliefs/{name}" for name in ("guard_round", "apply", "propagate", "hubs", "summarize")}
     assert questions | beliefs <= names & listed
 

@@ -15,6 +15,7 @@ from kgprobe.sampling.distractors import EXCLUDED, Distractor, FormerObjects, Ra
 from kgprobe.sampling.facts import describe_facts
 from kgprobe.sampling.keys import FactKey
 from kgprobe.sampling.lookup import describe_pool
+from kgprobe.sampling.pool_draws import PoolEntities
 from tests.sampling.enumerable import AS_OF, current, distractors, enumerable, ruled
 from tests.written_source import WrittenSource
 
@@ -88,7 +89,7 @@ def test_admissible_returns_distractors_with_their_reasons(graph: Graph) -> None
     numbers = {entity.id: number for number, entity in enumerate(people)}
     asked = ruled(graph, [FactKey("s", "f"), FactKey("s", "g")])
     tried = [(0, [numbers["b"], numbers["s"], numbers["a"], numbers["o"], 99]), (1, list(numbers.values())), (0, [])]
-    cities, years, none = admissible(graph, asked, tried)
+    cities, years, none = admissible(PoolEntities(graph), asked, tried)
     assert list(cities.values()) == [
         Distractor("b", "Nice", (), numbers["b"], "city, u, like Paris"),
         Distractor("a", "Lyon", ("Lugdunum",), numbers["a"], "city, like Paris"),

@@ -27,6 +27,7 @@ from kgprobe.probes.search.plausibility import Candidates, log_plausibilities
 from kgprobe.probes.search.rivals import Rivals, Sentences
 from kgprobe.sampling.distractors import Distractor, FormerObjects, admissible, former_objects
 from kgprobe.sampling.facts import AskedFact
+from kgprobe.sampling.pool_draws import PoolEntities
 from kgprobe.verbalize.sentences import Cloze
 from kgprobe.verbalize.tense import speaks_of_today
 
@@ -84,7 +85,7 @@ class OptimalDistractors:
             former: an entry of :data:`~kgprobe.sampling.distractors.FORMER`.
         """
         self.name = "exact-optimal" if exact else "approximate-optimal"
-        self._graph = graph
+        self._entities = PoolEntities(graph)
         self._scorer = scorer
         self._exact = exact
         self._max_prefixes = max_prefixes
@@ -196,7 +197,7 @@ class OptimalDistractors:
         ruled = [(question.fact, question.former) for question in questions.values()]
         tried = [(place, sorted(unknown[key])) for place, key in enumerate(questions) if unknown[key]]
         of_places = list(questions.values())
-        for (place, entities), distractors in zip(tried, admissible(self._graph, ruled, tried), strict=True):
+        for (place, entities), distractors in zip(tried, admissible(self._entities, ruled, tried), strict=True):
             of_places[place].candidates.update(zip(entities, map(distractors.get, entities), strict=True))
 
     def _retrieved(self, question: _Question, found: MostPlausible, too_long: int) -> Retrieved:
