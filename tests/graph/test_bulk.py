@@ -365,8 +365,9 @@ def test_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
 def test_row_files_any_text_is_read_back(rows: list[tuple[str | None, int | None]]) -> None:
     with TemporaryDirectory() as folder:
         files = staging.RowFiles(Path(folder), "rows", "text,number:long")
-        texts, numbers = zip(*rows, strict=True) if rows else ((), ())
-        files.add({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int64())})
+        for part in (rows[:2], rows[2:]):
+            texts, numbers = zip(*part, strict=True) if part else ((), ())
+            files.add({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int64())})
         names, count = files.close()
         written = {name: list(rows_of(Path(folder) / name)) for name in names}
     assert count == len(rows)

@@ -20,7 +20,7 @@ from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome, Verdict, unaskable
 from kgprobe.results import graph_rates
 from kgprobe.results.graph_rates import GraphRates
-from kgprobe.running import learning
+from kgprobe.running import frame, learning
 from kgprobe.running.rounds import continue_run
 from kgprobe.running.runs import begin_run, get_run
 from kgprobe.sampling.keys import FactKey
@@ -117,10 +117,14 @@ def by(rates: GraphRates) -> dict[str, dict[str, GroupRate]]:
 
 
 @pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical", "propagation"]))
-def test_estimate_after_a_load_is_of_the_facts_of_the_start(graph: Graph, learner: str) -> None:
+def test_estimate_after_a_load_is_of_the_facts_of_the_start(
+    graph: Graph, learner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     load_facts(graph)
     ask(graph, "run", learner=learner, sampling="uniform", rounds=5)
     before = estimate_run(graph, "run")
+    # The frame was written in a single block.
+    monkeypatch.setattr(frame, "_TEXTS", 64)
     later = [replace(fact, id=f"later {fact.relation} {fact.id}", object="e9") for fact in FACTS[:300]]
     load(graph, WrittenSource(PEOPLE, later, RELATIONS, fingerprint="later"))
     after = estimate_run(graph, "run")

@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 # Version of the files.
 FORMAT = 4
 
-# Number of facts per block.
-_FACTS_AT_ONCE = 1_000_000
+# Number of facts per block, and of ids that are Python objects: so few that they stay in the processor's cache.
+_FACTS_AT_ONCE, _IDS_AT_ONCE = 1_000_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +222,8 @@ class AskableFacts:
 
     def encoded_ids(self) -> Iterator[bytes]:
         """Yield the ids of the facts as UTF-8."""
-        for first in range(0, len(self), _FACTS_AT_ONCE):
-            places = pa.array(self.places[first : first + _FACTS_AT_ONCE])
+        for first in range(0, len(self), _IDS_AT_ONCE):
+            places = pa.array(self.places[first : first + _IDS_AT_ONCE])
             yield from self.columns.fact_ids.take(places).view(pa.large_binary()).to_pylist()
 
     def positions(self, facts: Sequence[str]) -> NDArray[np.int64]:

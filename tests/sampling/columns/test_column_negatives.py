@@ -13,7 +13,7 @@ from kgprobe.base.progress import Task
 from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
-from kgprobe.sampling.columns import making
+from kgprobe.sampling.columns import graph_columns, making
 from kgprobe.sampling.columns import statement_negatives as module
 from kgprobe.sampling.columns.graph_columns import (
     AskableFacts,
@@ -162,7 +162,8 @@ def test_graph_has_the_same_columns_however_it_was_loaded(
     assert not kept.exists()
 
 
-def test_facts_by_id_are_sorted_and_found(graph: Graph) -> None:
+def test_facts_by_id_are_sorted_and_found(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_columns, "_IDS_AT_ONCE", 3)
     people = ["\N{WOMAN}é", "b", "a longer id"]
     ids = ["ü" * 9, "ü", "1", "f", "g", *map("x{}".format, range(20))]
     facts = [Fact(id_, people[n % 3], "rs"[n == 4], people[n % 2]) for n, id_ in enumerate(ids)]
