@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import hearing_shares
+from kgprobe.models.computing import reported_in_turn
 from kgprobe.probes.outcome import Outcome, Verdict
 
 
@@ -90,7 +91,7 @@ class Callbacks:
 
     def hearing(self, facts: int) -> AbstractContextManager[None]:
         """Call ``on_part`` with the progress of a batch of facts that is asked or judged inside the context."""
-        return hearing_shares(lambda share: self.on_part(share * facts))
+        return hearing_shares(reported_in_turn(lambda share: self.on_part(share * facts)))
 
 
 NO_CALLBACKS = Callbacks()

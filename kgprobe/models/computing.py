@@ -1,4 +1,4 @@
-"""Time in which models compute, and the share of the time of asking in which the device waits for the host.
+"""Computations of models: the thread that runs them, and the share of the time in which the device waits for the host.
 
 A computation lasts from its first operation until its results are on the host, or, where nothing waits for them, until
 its operations are queued. So on a GPU the waiting includes the time between a queued prefix and the batch after it.
@@ -6,9 +6,49 @@ Waits for vLLM and for Ray workers count as computing; models behind an API do n
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Computer(Protocol):
+    """The computations of a batch that is asked in another thread than the one that computes."""
+
+    def compute(self, call: Callable[[], Any]) -> Any:
+        """Return the result of a computation in the thread that computes, at the batch's turn."""
+
+    def report(self, call: Callable[[], None]) -> None:
+        """Report progress in the thread that computes, if it is the batch's turn."""
+
+
+# Of the current thread; None to compute in it.
+COMPUTER: ContextVar[Computer | None] = ContextVar("COMPUTER", default=None)
+
+
+def in_turn(compute: Callable[P, T]) -> Callable[P, T]:
+    """Return a function that computes in the thread that computes, see :mod:`kgprobe.running.ahead`."""
+
+    @wraps(compute)
+    def sent(*args: P.args, **kwargs: P.kwargs) -> T:
+        computer = COMPUTER.get()
+        if computer is None:
+            return compute(*args, **kwargs)
+        result: T = computer.compute(partial(compute, *args, **kwargs))
+        return result
+
+    return sent
+
+
+def reported_in_turn(listener: Callable[[float], None]) -> Callable[[float], None]:
+    """Return a listener to the progress of a batch, which is called in the thread that computes."""
+    computer = COMPUTER.get()
+    return listener if computer is None else lambda share: computer.report(partial(listener, share))
 
 
 @dataclass(slots=True)

@@ -151,6 +151,11 @@ class Model(AbstractContextManager["Model"]):
         """True if the model gives probabilities and counts tokens."""
         return self._scorer is not None or self._open_scorer is not None
 
+    @property
+    def computes_elsewhere(self) -> bool:
+        """True if its scorer is loaded, and computes on a GPU or in other processes."""
+        return self._scorer is not None and not self._scorer.on_host
+
     def refresh(self) -> bool:
         """Forget all results of other weights; call it before a measurement or a run begins.
 
@@ -357,6 +362,13 @@ class Models(AbstractContextManager["Models"]):
             model: the model under test; with a batch API of these models, the batches can also be those of a grader.
         """
         return MOST_REQUESTS if model.batch_api or self.in_batches else None
+
+    def can_draw_ahead(self, asked: Model) -> bool:
+        """Return True if the next questions can be drawn during a computation.
+
+        Not for models behind an API, whose requests cost money, nor on the host's processors, which draw the questions.
+        """
+        return not any(map(is_api, [asked.name, *self._models])) and asked.computes_elsewhere
 
     @property
     def in_batches(self) -> bool:

@@ -6,8 +6,9 @@ The folder of a measurement contains its settings (``config.json``) and its answ
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.models.computing import timing_the_device
 from kgprobe.models.model import Model, Models
 from kgprobe.models.spec_forms import short_name
-from kgprobe.probes.outcome import Probe, Verdict
+from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import ProbeKind
+from kgprobe.running.ahead import ask_ahead
 from kgprobe.running.plan import Asking
 from kgprobe.sampling.keys import Keys
 
@@ -118,7 +120,16 @@ def keep_answers(
     folder = home() / "probes" / name
     batch = asking.batch_size or asking.models.asked_together(model) or kind.batch_size
     with timing_the_device() as timed:
-        progress = ask_each(probe, keys, seed, folder, config, batch=batch, callbacks=asking.callbacks)
+        progress = ask_each(
+            probe,
+            keys,
+            seed,
+            folder,
+            config,
+            batch=batch,
+            ahead=asking.models.can_draw_ahead(model),
+            callbacks=asking.callbacks,
+        )
     keep_declined(folder, asking.models.spending.declined)
     keep_device_time(folder, timed)
     return folder, progress
@@ -132,16 +143,18 @@ def ask_each(
     config: Mapping[str, Any],
     *,
     batch: int = 32,
+    ahead: bool = False,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> Progress:
     """Ask each fact once and store the answers in a folder; facts with an answer there are skipped.
 
-    Memory: one batch, the keys, and the places of unanswered facts.
+    Memory: one batch, or two with ``ahead``, the keys, and the places of unanswered facts.
 
     Args:
         keys: distinct facts, in the same order at each call.
         config: settings on which the answers depend; stored with them.
         batch: number of facts that are asked together. Does not affect the answers.
+        ahead: True to draw the next batch while the device computes, see :mod:`.ahead`. Does not affect the answers.
     """
     with _claimed(folder, config) as store:
         done, silent = store.progress()
@@ -151,29 +164,36 @@ def ask_each(
         answered = done - len(silent)
         callbacks.on_start(Start(len(keys), answered, len(keys)))
         stopped, reason = Stop.DONE, None
-        batches = itertools.chain(_batches(range(done, len(keys)), batch), _batches(silent, batch))
-        for places in batches:
-            try:
-                with callbacks.hearing(len(places)):
-                    outcomes = probe.ask(list(map(keys.__getitem__, places)), [seed])
-            except BudgetSpentError as error:
-                stopped, reason = Stop.BUDGET_SPENT, str(error)
-                break
-            store.append(places, outcomes)
-            done = max(done, places[-1] + 1)
-            for place, outcome in zip(places, outcomes, strict=True):
-                if outcome.verdict is Verdict.UNANSWERED:
-                    unanswered.add(place)
-                else:
-                    unanswered.discard(place)
-            callbacks.on_batch(Batch(outcomes, done - len(unanswered)))
-            reason = why_silent(outcomes)
-            if reason is not None:
-                stopped = Stop.NO_ANSWERS
-                break
-            if callbacks.should_stop():
-                stopped = Stop.ASKED_TO
-                break
+        asked = range(done, len(keys))
+
+        def ask(places: Sequence[int]) -> list[Outcome]:
+            with callbacks.hearing(len(places)):
+                return probe.ask(list(map(keys.__getitem__, places)), [seed])
+
+        batches, ahead_of_them = (itertools.chain(_batches(asked, batch), _batches(silent, batch)) for _ in range(2))
+        asks = (partial(ask, places) for places in ahead_of_them)
+        with closing(ask_ahead(partial(next, asks, None), ahead=ahead)) as answers:
+            for places in batches:
+                try:
+                    outcomes = next(answers)
+                except BudgetSpentError as error:
+                    stopped, reason = Stop.BUDGET_SPENT, str(error)
+                    break
+                store.append(places, outcomes)
+                done = max(done, places[-1] + 1)
+                for place, outcome in zip(places, outcomes, strict=True):
+                    if outcome.verdict is Verdict.UNANSWERED:
+                        unanswered.add(place)
+                    else:
+                        unanswered.discard(place)
+                callbacks.on_batch(Batch(outcomes, done - len(unanswered)))
+                reason = why_silent(outcomes)
+                if reason is not None:
+                    stopped = Stop.NO_ANSWERS
+                    break
+                if callbacks.should_stop():
+                    stopped = Stop.ASKED_TO
+                    break
         if stopped is Stop.ASKED_TO and next(batches, None) is None:
             stopped = Stop.DONE
         return Progress(len(keys), done, len(unanswered), stopped, reason)

@@ -1,6 +1,7 @@
 """``kgprobe.measure`` as a user calls it."""
 
 import json
+import threading
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ import torch
 
 import kgprobe
 from kgprobe.answers.callbacks import Callbacks, Stop
+from kgprobe.answers.store import FILE
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
 from kgprobe.graph.client import Graph
 from kgprobe.graph.state import last_changes
@@ -251,3 +253,34 @@ def test_wrong_name_is_refused_before_a_model_loads(example_graph: Graph, call: 
     model = Model("never", open_scorer=load)
     with pytest.raises(UnknownNameError, match=r"close to it: (capital|Paris)"):
         getattr(kgprobe, call)(example_graph, model, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("probe", "options"),
+    [
+        ("distractors", {"distractors": 3}),
+        ("distractors", {"distractors": 2, "strategy": "exact-optimal", "max_prefixes": 30}),
+        pytest.param("true-false", {}, marks=pytest.mark.slow),
+    ],
+)
+def test_answers_are_the_same_with_batches_ahead(
+    example_graph: Graph, tiny: Model, monkeypatch: pytest.MonkeyPatch, probe: str, options: dict[str, Any]
+) -> None:
+    threads: list[str] = []
+    read = example_graph.read
+
+    def noted(*args: Any, **parameters: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return read(*args, **parameters)
+
+    monkeypatch.setattr(example_graph, "read", noted)
+    answers = []
+    for on_host in (True, False):
+        monkeypatch.setattr(Scorer, "on_host", on_host)
+        tiny.local_scorer().forget()
+        own = {"limit": 7, "batch_size": 2, "as_of": "2024", "relations": ["P36"], "name": f"on-host-{on_host}"}
+        measured = kgprobe.measure(example_graph, tiny, probe, **own, **options)
+        answers.append((measured.folder / FILE).read_bytes())
+        assert ("kgprobe-ahead" in threads) is not on_host
+    assert answers[0] == answers[1]
+    assert answers[0].count(b"\n") == 7

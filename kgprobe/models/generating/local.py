@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.models.computing import in_turn
 from kgprobe.models.generating.decoding import (
     Ends,
     context_tokens,
@@ -143,7 +144,6 @@ class LocalGenerator(TokenGenerator):
             raise ArgumentError("thinking", no_switch(self.name, thinking))
         return {"switch": None}
 
-    @torch.inference_mode()
     def answer(
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
     ) -> list[Answer | Unanswered]:
@@ -158,6 +158,15 @@ class LocalGenerator(TokenGenerator):
         """
         copies = Counter(map(Request.normalized, requests))
         prompts, results = self._prompts(copies, progress)
+        results.update(self._answers(prompts, copies, progress))
+        return [results[request.normalized()] for request in requests]
+
+    @in_turn
+    @torch.inference_mode()
+    def _answers(
+        self, prompts: "dict[Request, _Prompt]", copies: Counter[Request], progress: Callable[[int], None] | None
+    ) -> dict[Request, Answer | Unanswered]:
+        results: dict[Request, Answer | Unanswered] = {}
 
         def at_once(rest: Sequence[Request]) -> int:
             prompt = prompts[rest[0]]
@@ -178,7 +187,7 @@ class LocalGenerator(TokenGenerator):
                     else:
                         results.update(zip(batch, given, strict=True))
                     report(progress, sum(map(copies.__getitem__, batch)))
-        return [results[request.normalized()] for request in requests]
+        return results
 
     def _generate(self, prompts: "dict[Request, _Prompt]", batch: Sequence[Request]) -> list[Answer]:
         rows = [self._row(request, prompts[request]) for request in batch]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from kgprobe.models.computing import computing
+from kgprobe.models.computing import computing, in_turn
 from kgprobe.models.generating.generator import Answer, Request, Unanswered
 from kgprobe.models.generating.thinking import Thinking
 from kgprobe.models.on_ray.workers import ModelPlan, WorkerModel, Workers
@@ -200,6 +200,7 @@ def divide(sizes: Sequence[int], count: int) -> list[slice]:
     return [slice(first, end) for first, end in pairwise(bounds)]
 
 
+@in_turn
 def run_joined(
     workers: Workers,
     plan: ModelPlan,

@@ -8,6 +8,7 @@ examples precede every fact of a relation. Computed once, they cost little compa
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from hashlib import blake2b
 from itertools import islice, repeat
@@ -17,7 +18,7 @@ import numpy as np
 import psutil
 import torch
 
-from kgprobe.models.computing import computing
+from kgprobe.models.computing import computing, in_turn
 from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.forward import AnyPrefix, size_of
 from kgprobe.models.scoring.tokens import Ids, TokenizedPrompt
@@ -92,8 +93,7 @@ class BatchLimits:
 def compute_if_it_fits(compute: Callable[[], Result], device: torch.device) -> Result | None:
     """Return a computation's result, never None; None if memory was short, after all that it held is freed."""
     try:
-        with computing():
-            return compute()
+        return _compute(compute, inference=torch.is_inference_mode_enabled())
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
@@ -101,6 +101,13 @@ def compute_if_it_fits(compute: Callable[[], Result], device: torch.device) -> R
     if device.type == "cuda":
         torch.cuda.empty_cache()
     return None
+
+
+@in_turn
+def _compute(compute: Callable[[], Result], *, inference: bool) -> Result:
+    """Compute in inference mode if the calling thread is in it."""
+    with torch.inference_mode() if inference else nullcontext(), computing():
+        return compute()
 
 
 def is_out_of_memory(error: Exception) -> bool:

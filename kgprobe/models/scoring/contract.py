@@ -64,6 +64,11 @@ class TextScorer(ABC):
     def explain(self) -> list[tuple[str, str]]:
         """Return how numbers are computed and why so, to be shown to a person."""
 
+    @property
+    def on_host(self) -> bool:
+        """True if it computes on the processors of this process."""
+        return False
+
     @abstractmethod
     def refresh(self) -> bool:
         """Return True if the weights have changed since the last call."""

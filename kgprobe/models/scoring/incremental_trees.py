@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from transformers import DynamicCache
 
+from kgprobe.models.computing import in_turn
 from kgprobe.models.devices import devices_of
 from kgprobe.models.scoring.batching import BatchLimits, compute_if_it_fits, share_of
 from kgprobe.models.scoring.contract import Floats
@@ -247,18 +248,19 @@ class GrowingTrees:
         self._most = sum(map(share_of, devices_of(model))) if most is None else most
         self._kept = KeptNodes()
 
-    def edge_log_probabilities(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats]]:
-        """Yield the log-probability of every edge, as :meth:`.Scorer.edge_log_probabilities`."""
-        for tree, values, _ in self._edges(trees, bounds=False):
-            yield tree, values
+    @in_turn
+    def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
+        """Return the log-probability of every edge, as :meth:`.Scorer.edge_log_probabilities`."""
+        return [(tree, values) for tree, values, _ in self._edges(trees, bounds=False)]
 
-    def edge_bounds(self, trees: Sequence[Tree]) -> Iterator[tuple[Tree, Floats, bool]]:
-        """Yield upper bounds of the log-probability of every edge.
+    @in_turn
+    def edge_bounds(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats, bool]]:
+        """Return upper bounds of the log-probability of every edge.
 
-        Yields:
+        Returns:
             each tree once, with one value per edge in (-inf, 0], and True if these are the exact log-probabilities.
         """
-        yield from self._edges(trees, bounds=True)
+        return list(self._edges(trees, bounds=True))
 
     def _edges(self, trees: Sequence[Tree], bounds: bool) -> Iterator[tuple[Tree, Floats, bool]]:
         with torch.inference_mode(), in_eval_mode(self._model):

@@ -17,7 +17,7 @@ import torch
 import transformers
 
 from kgprobe.base.errors import KgprobeError
-from kgprobe.models.computing import computing
+from kgprobe.models.computing import computing, in_turn
 from kgprobe.models.devices import device_names, devices_of
 from kgprobe.models.identity import tensor_places, weights_digest
 from kgprobe.models.scoring.all_trees import build_all_trees
@@ -207,6 +207,11 @@ class Scorer(TextScorer):
             self.forget()
         return before != self.weights
 
+    @property
+    def on_host(self) -> bool:
+        """True for a model on the CPU."""
+        return bool(self.model.device.type == "cpu")
+
     def forget(self) -> None:
         """Forget the results of these weights, for callers that know that they change."""
         self._memory = Memory(self._remembered)
@@ -277,6 +282,7 @@ class Scorer(TextScorer):
             ("leading tokens", " ".join(leading) or "none"),
         ]
 
+    @in_turn
     def score_tokenized(
         self,
         tokenized: Sequence[TokenizedPrompt],
@@ -320,6 +326,7 @@ class Scorer(TextScorer):
         """
         return [(tree, values[:, 0]) for tree, values in self.edges_and_best(trees)]
 
+    @in_turn
     def edges_and_best(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge, and that of the most probable token at its source.
 
@@ -338,6 +345,7 @@ class Scorer(TextScorer):
             return _KeptBeginning(self)
         return GrowingTrees(self.model, self.choice.projection, self._likely, self.limits, self.edge_log_probabilities)
 
+    @in_turn
     def edges_after(self, trees: Sequence[Tree], beginnings: Mapping[int, int]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge; keep beginnings of prompts, see :meth:`score_tokenized`."""
         with in_eval_mode(self.model):

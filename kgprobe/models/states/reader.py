@@ -24,6 +24,7 @@ import torch
 from numpy.typing import NDArray
 
 from kgprobe.base.errors import ArgumentError, KgprobeError
+from kgprobe.models.computing import in_turn
 from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.body import body_of, last_states
 from kgprobe.models.scoring.check import METHOD_MEANINGS
@@ -104,6 +105,7 @@ class StateReader:
         self._method: ScoringMethod = scorer.choice.method
         self._limits, self._prefixes = scorer.limits, scorer.prefixes
 
+    @in_turn
     def read(
         self,
         texts: Sequence[str],

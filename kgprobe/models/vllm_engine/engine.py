@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kgprobe.base.errors import KgprobeError, first_line, how_to_install
-from kgprobe.models.computing import computing
+from kgprobe.models.computing import computing, in_turn
 from kgprobe.models.model_files import remedy_of_files
 from kgprobe.models.vllm_engine.options import EngineOptions
 
@@ -141,6 +141,7 @@ class SingleEngine:
             version=str(vllm.__version__),
         )
 
+    @in_turn
     @computing()
     def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
         """Return the answer to each prompt, in their order."""
@@ -256,6 +257,7 @@ class ReplicatedEngine:
             self.close()
             raise
 
+    @in_turn
     @computing()
     def run(self, prompts: Sequence[VllmRequest]) -> list[Output]:
         """Return the answer to each prompt, in their order; end all engines when one fails."""
