@@ -240,7 +240,7 @@ def note_of_dates(results: Iterable[Mapping[str, Any]]) -> str:
     """Return a note on settings that differ in the date alone, while the same facts are current; else an empty text."""
     settings = list(results)
     days = sorted({each[AS_OF] for each in settings if AS_OF in each})
-    changes = [one.get(LAST_CHANGES) for one in settings]
+    changes = [setting.get(LAST_CHANGES) for setting in settings]
     if len(days) < 2 or not changes[0] or any(other != changes[0] for other in changes):
         return ""
     return f"Facts are as of {' and '.join(map(day_text, days))}: the same facts are current, so nothing else differs."

@@ -78,8 +78,8 @@ def check_name(name: str | None, kind: ProbeKind, options: Any, seed: int, model
         stored = read_config(folder, MEASUREMENT)
         known = {"probe": kind.name, "options": asdict(options), "seed": seed, "described": {"model": model.name}}
         described = stored.get("described")
-        asked = str(described.get("model")) if isinstance(described, Mapping) else None
-        own_part = {**{key: stored.get(key) for key in known}, "described": {"model": asked}}
+        model_name = str(described.get("model")) if isinstance(described, Mapping) else None
+        own_part = {**{key: stored.get(key) for key in known}, "described": {"model": model_name}}
         require_identical(folder, own_part, known, MEASUREMENT)
 
 
@@ -164,13 +164,13 @@ def ask_each(
         answered = done - len(silent)
         callbacks.on_start(Start(len(keys), answered, len(keys)))
         stopped, reason = Stop.DONE, None
-        asked = range(done, len(keys))
+        unasked = range(done, len(keys))
 
         def ask(places: Sequence[int]) -> list[Outcome]:
             with callbacks.hearing(len(places)):
                 return probe.ask(list(map(keys.__getitem__, places)), [seed])
 
-        batches, ahead_of_them = (itertools.chain(_batches(asked, batch), _batches(silent, batch)) for _ in range(2))
+        batches, ahead_of_them = (itertools.chain(_batches(unasked, batch), _batches(silent, batch)) for _ in range(2))
         asks = (partial(ask, places) for places in ahead_of_them)
         with closing(ask_ahead(partial(next, asks, None), ahead=ahead)) as answers:
             for places in batches:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import home
 from kgprobe.graph.client import Graph, Row
 from kgprobe.sampling.keys import FactKey, key_rows
 
@@ -77,8 +79,18 @@ def names_of(label: str, aliases: Sequence[str]) -> list[str]:
 
 
 def describe_facts(graph: Graph, keys: Sequence[FactKey]) -> list[AskedFact]:
-    """Return facts with all that is needed to ask them, in the order of the keys. Cost: a look-up from each subject."""
+    """Return facts with all that is needed to ask them, in the order of the keys. Cost: a look-up from each subject.
+
+    Raises:
+        KgprobeError: a fact is not in the graph.
+    """
     described = facts_present(graph, keys)
+    missing = next((key for key in keys if key not in described), None)
+    if missing is not None:
+        raise KgprobeError(
+            f"The fact {missing.fact} of {missing.subject} is no longer in the graph. After changes by hand, delete "
+            f"{home() / 'columns'}, so that the graph is read again."
+        )
     return [described[key] for key in keys]
 
 

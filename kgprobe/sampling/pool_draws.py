@@ -301,14 +301,14 @@ class PoolEntities:
         """
         if self._objects > CACHED_OBJECTS:
             self._ends, self._objects = {}, 0
-        asked = [(fact.key.subject, fact.relation) for fact in facts]
-        ends: dict[tuple[str, str], dict[int, int]] = {pair: {} for pair in asked if pair not in self._ends}
+        pairs = [(fact.key.subject, fact.relation) for fact in facts]
+        ends: dict[tuple[str, str], dict[int, int]] = {pair: {} for pair in pairs if pair not in self._ends}
         rows = [{"subject": subject, "relation": relation} for subject, relation in ends]
         for row in self.graph.read("sample/last_ends", rows=rows) if rows else ():
             ends[row["subject"], row["relation"]][row["number"]] = row["until"]
         self._ends |= ends
         self._objects += len(ends) + sum(map(len, ends.values()))
-        return list(map(self._ends.__getitem__, asked))
+        return list(map(self._ends.__getitem__, pairs))
 
 
 class PoolDraws:

@@ -221,8 +221,10 @@ def test_device_waited_is_time_without_computation(tmp_path: Path) -> None:
 
     with timing_the_device() as timed:
         ask(SlowProbe(), tmp_path / "slow")
-    assert timed.waited == pytest.approx(2 / 3, abs=0.15)
-    assert timed.computed == pytest.approx(0.06, abs=0.02)
+    # Three batches; a busy machine only adds to each time.
+    assert timed.computed >= 0.06
+    assert timed.seconds - timed.computed >= 0.12
+    assert timed.waited == pytest.approx(1 - timed.computed / timed.seconds, abs=0.001)
     with timing_the_device() as idle:
         ask(WrittenProbe(), tmp_path / "idle")
     assert idle.waited is None

@@ -44,6 +44,21 @@ def test_all_distractors_are_found_and_nothing_else(
         assert set(ids) == distractors(people, facts, fact), fact
 
 
+def test_draws_do_not_depend_on_what_is_cached(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    people, facts = enumerable(5)
+    load(graph, WrittenSource(people, facts))
+    named = {entity.id for entity in people if entity.label}
+    keys = [FactKey(fact.subject, fact.id) for fact in facts if {fact.subject, fact.object} <= named]
+    asked = ruled(graph, keys)
+    drawn = RandomDistractors(graph).retrieve(asked, 4, [0])
+    assert sum(map(len, drawn)) > 50
+    for name in ("CACHED_MEMBERS", "CACHED_BYTES", "CACHED_OBJECTS"):
+        monkeypatch.setattr(module, name, 0)
+    # Each call empties the caches of the one before it.
+    sampler = RandomDistractors(graph)
+    assert [sampler.retrieve([fact], 4, [0])[0] for fact in asked] == drawn
+
+
 @pytest.mark.parametrize(
     "sizes", [(99, 99), (99, 0), (0, 0)], ids=["shuffled pools", "listed pools", "pools by number"]
 )

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from kgprobe.base.errors import UnknownNameError
+from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.base.records import Entity, Fact, Relation
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
@@ -69,6 +69,12 @@ def test_fact_is_found_by_what_people_call_it(graph: Graph) -> None:
     ]:
         with pytest.raises(UnknownNameError, match=re.escape(message)):
             find_fact(graph, name, AS_OF)
+
+
+def test_fact_that_was_deleted_by_hand_is_named(graph: Graph) -> None:
+    load(graph, WrittenSource([Entity("s", "Sam")], [Fact("f", "s", "r", "s")]))
+    with pytest.raises(KgprobeError, match=r"The fact gone of s is no longer in the graph.*delete \S+columns"):
+        describe_facts(graph, [FactKey("s", "f"), FactKey("s", "gone")])
 
 
 @pytest.mark.parametrize("former", ["never", "wrong"])

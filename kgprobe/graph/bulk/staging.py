@@ -282,10 +282,10 @@ class EntityTable(_Staged):
 
     def places_of(self, ids: pa.StringArray) -> Numbers:
         """Return the places of distinct ids, -1 for a missing one. Cost: a scan of all ids."""
-        asked = pa.table({"id": ids, "index": np.arange(len(ids))})
-        found = self._run("SELECT index, place FROM waiting JOIN entities USING (id)", asked).fetchnumpy()
+        numbered = pa.table({"id": ids, "index": np.arange(len(ids))})
+        matches = self._run("SELECT index, place FROM waiting JOIN entities USING (id)", numbered).fetchnumpy()
         places = np.full(len(ids), -1)
-        places[found["index"]] = found["place"]
+        places[matches["index"]] = matches["place"]
         return places
 
     def write_instances(self, folder: Path) -> Written:

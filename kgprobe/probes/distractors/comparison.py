@@ -130,13 +130,13 @@ class DistractorComparison:
         each; only with the object's names if the strategy knows its distractors' plausibilities.
         """
         reasons = [_reason_unaskable(item) or self._endless for item in items]
-        asked = self._with_rivals(items, reasons, seed)
+        sentences_of = self._with_rivals(items, reasons, seed)
         candidates = []
-        for place, sentences in asked.items():
+        for place, sentences in sentences_of.items():
             candidates += [sentence.candidates(items[place].fact) for sentence in sentences]
         scored = iter(log_plausibilities(self._scorer, candidates, ends_batch=True) if candidates else ())
         outcomes = []
-        for place, sentences in asked.items():
+        for place, sentences in sentences_of.items():
             faults = [sentence.compare(next(scored)) for sentence in sentences]
             reasons[place] = next(filter(None, faults), None)
             if reasons[place] is None:
@@ -151,14 +151,14 @@ class DistractorComparison:
         if not possible:
             return {}
         pairs = [(items[place].fact, items[place].clozes) for place in possible]
-        asked = {}
+        sentences = {}
         for place, lists in zip(possible, self._strategy.rivals(pairs, self._count, seed), strict=True):
             without = [rivals for rivals in lists if not any(map(_has_name, rivals.distractors))]
             if without:
                 reasons[place] = without[0].reason or "there is no distractor in the graph"
             else:
-                asked[place] = list(map(_AskedSentence.of, items[place].clozes, lists))
-        return asked
+                sentences[place] = list(map(_AskedSentence.of, items[place].clozes, lists))
+        return sentences
 
 
 @dataclass(slots=True)

@@ -99,12 +99,12 @@ class GraphColumns:
 
         Cost: some passes over all facts.
         """
-        asked = set(relations)
-        is_asked = np.array([relation in asked for relation in self.relation_ids], dtype=bool)
+        chosen = set(relations)
+        is_chosen = np.array([relation in chosen for relation in self.relation_ids], dtype=bool)
         has_label = np.asarray(pc.not_equal(self.labels, ""))
         current = (self.begins <= as_of) & (self.ends >= as_of)
         return np.flatnonzero(
-            is_asked[self.relations] & current & has_label[self.subjects] & has_label[self.objects]
+            is_chosen[self.relations] & current & has_label[self.subjects] & has_label[self.objects]
         ).astype(np.int64)
 
 
@@ -270,8 +270,8 @@ class FactsById(AskableFacts):
         for bit in reversed(range(len(self).bit_length())):
             further = np.minimum(before + (1 << bit), len(self) - 1)
             before = np.where(pc.less(ids.take(pa.array(self.places[further])), sought), further, before)
-        found = np.minimum(before + 1, len(self) - 1)
-        return np.where(pc.equal(ids.take(pa.array(self.places[found])), sought), found, -1)
+        first = np.minimum(before + 1, len(self) - 1)
+        return np.where(pc.equal(ids.take(pa.array(self.places[first])), sought), first, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,11 +309,11 @@ class Said:
         Cost: for each statement a look-up for each name of its ends and each of these relations.
         """
         rows, codes = alike.pairs(relations)
-        said = np.zeros(len(relations), dtype=bool)
+        stated = np.zeros(len(relations), dtype=bool)
         for keys, ends, others in ((self.of_subjects, subjects, objects), (self.of_objects, objects, subjects)):
             statements, owners = keys_of(ends[rows], codes, others[rows], names)
-            said[rows[owners[places_among(keys, statements) >= 0]]] = True
-        return said
+            stated[rows[owners[places_among(keys, statements) >= 0]]] = True
+        return stated
 
 
 def kept_said(graph: Graph) -> Path:
