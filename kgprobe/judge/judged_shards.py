@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ class JudgedShards:
     shards: int
     shards_done: int
     stopped: Stop
-    device_waited: float | None = None
+    device_waited: float | None = field(default=None, compare=False)
 
     @property
     def complete(self) -> bool:

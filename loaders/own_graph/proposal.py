@@ -275,7 +275,7 @@ _HEAD = """\
 # - Are these the entities, and are they called by the right property? An id tells all nodes of a label apart.
 # - Is each of these a fact that one could be asked? Take out the others.
 # - Do the sentences say what the graph means? [X] is the subject, [Y] the object; a cloze ends in [Y].
-# docs/guides/your-own-graph.md tells of all keys.
+# docs/guides/mapping.md tells of all keys.
 """
 
 

@@ -112,6 +112,10 @@ def test_admissible_returns_distractors_with_their_reasons(graph: Graph) -> None
     assert list(cities) == [numbers["b"], numbers["a"]]
     assert [(rival.id, rival.reason) for rival in years.values()] == [("y", "object of founded in")]
     assert none == {}
+    # The same with a cached list of the relation's objects.
+    entities = PoolEntities(graph)
+    entities.members({("sample/objects", "q")})
+    assert admissible(entities, asked, tried) == [cities, years, none]
 
 
 @pytest.mark.parametrize(
