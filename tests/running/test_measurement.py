@@ -9,12 +9,19 @@ from typing import Any
 import pytest
 
 from kgprobe.answers.callbacks import Callbacks, Start, Stop
-from kgprobe.answers.settings import CONFIG, differences, digest_of, read_config
+from kgprobe.answers.settings import (
+    CONFIG,
+    differences,
+    digest_of,
+    keep_device_time,
+    read_config,
+    read_device_time,
+)
 from kgprobe.answers.store import FILE, read_outcomes
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import share_counter
 from kgprobe.models.api.spending import BudgetSpentError
-from kgprobe.models.computing import computing, timing_the_device
+from kgprobe.models.computing import DeviceTime, computing, timing_the_device
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.running.measurement import Progress, ask_each
 from kgprobe.sampling.keys import FactKey
@@ -228,3 +235,12 @@ def test_device_waited_is_time_without_computation(tmp_path: Path) -> None:
     with timing_the_device() as idle:
         ask(WrittenProbe(), tmp_path / "idle")
     assert idle.waited is None
+
+
+def test_device_time_of_all_calls_is_stored(tmp_path: Path) -> None:
+    assert read_device_time(tmp_path).waited is None
+    for seconds, computed in ((2.0, 1.5), (9.0, 0.0), (6.0, 0.5)):
+        keep_device_time(tmp_path, DeviceTime(seconds, computed))
+    # Nothing computed in the second call.
+    assert read_device_time(tmp_path) == DeviceTime(8.0, 2.0)
+    assert read_device_time(tmp_path).waited == 0.75

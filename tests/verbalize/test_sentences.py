@@ -22,6 +22,7 @@ def test_names_get_their_article() -> None:
     )
     assert wh_question("What is the capital of [X]?", "Soviet Union") == "What is the capital of the Soviet Union?"
     assert object_continuations("[X] is paid in [Y]", ["euro", "€"]) == ["the euro", "€"]
+    assert object_continuations("[X] is an [Y]", ["the Beatles", "The Amazons"]) == ["a Beatles", "an Amazons"]
 
 
 def test_cloze_without_articles_has_names_as_they_are() -> None:

@@ -56,6 +56,8 @@ def test_what_is_asked_counts_and_not_the_text_alone():
     memory.keep(prompt, np.array([-1.0, -5.0]))
     assert memory.recall(prompt).tolist() == [-1.0, -5.0]
     assert np.isnan(memory.recall(TokenizedPrompt((1, 2), (1,), ((2, 3, 4),)))).all()
+    # As many other tokens before.
+    assert np.isnan(memory.recall(TokenizedPrompt((9, 8, 3), (3, 2), ((4,), (3, 4))))).all()
 
 
 def test_oldest_are_forgotten(model):
