@@ -1,8 +1,9 @@
 """Asking ahead: while the device computes for one batch, the next one is drawn and put into sentences.
 
 Each batch is asked in a thread of its own. Its computations (:func:`kgprobe.models.computing.in_turn`) run in the
-calling thread, in the order of the batches, so a model gets the same calls as without a batch ahead. The work of the
-host is never parallel: a lock is free only during a computation.
+calling thread, in the order of the batches, so a model gets the same calls as without a batch ahead. Only one batch is
+drawn at a time: a lock is free only during a computation. A computation also prepares its arrays on the host; what it
+shares with drawing, the cache of tokens, has a lock of its own.
 
 A batch that computes nothing, such as one behind an API, is asked after the one before it.
 """
