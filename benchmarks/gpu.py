@@ -42,7 +42,7 @@ from benchmarks.scoring.limit import Work, time_products, work_of
 from benchmarks.scoring.shapes import random_scorer
 from kgprobe.api.labelling import label_facts
 from kgprobe.api.measuring import measure as measure_facts
-from kgprobe.base.errors import first_line
+from kgprobe.base.errors import KgprobeError, first_line
 from kgprobe.cli.options import json_option, seed_option
 from kgprobe.graph.ingest import load
 from kgprobe.graph.servers.opening import open_graph
@@ -492,17 +492,20 @@ def main(
     """Measure exactness, rates, memory, the share of a GPU's peak, and the time in which it waits."""
     from kgprobe.models.devices import find_device
 
-    find_device(device)
-    setup = Setup(read_example(), device, seed, TINY if tiny else Sizes())
-    versions, machine = versions_of("torch", "transformers"), _describe(device)
+    versions = versions_of("torch", "transformers")
 
     def write(rows: Sequence[Row]) -> None:
         if table is not None:
-            write_table(Report("gpu", rows, seed, versions, machine), table)
+            write_table(Report("gpu", rows, seed, versions, _describe(device)), table)
 
-    write([])
+    try:
+        find_device(device)
+        write([])
+    except KgprobeError as error:
+        raise click.ClickException(str(error)) from error
+    setup = Setup(read_example(), device, seed, TINY if tiny else Sizes())
     rows = measure(setup, cases, 60 * minutes, write)
-    show(Report("gpu", rows, seed, versions, machine), as_json=as_json)
+    show(Report("gpu", rows, seed, versions, _describe(device)), as_json=as_json)
     if any(math.isnan(row.value) for row in rows):
         sys.exit(1)
 

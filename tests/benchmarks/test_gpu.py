@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -73,6 +74,16 @@ def test_gpu_benchmark_failing_case_keeps_other_rows(tmp_path: Path, monkeypatch
     table = (tmp_path / "gpu.md").read_text(encoding="utf-8")
     assert "| names | failed: OutOfMemoryError: CUDA out of memory \\| 9 GiB |  |  |" in table
     assert "| items of 20 tokens |" in table
+
+
+def test_gpu_benchmark_refuses_what_it_cannot_use_at_once(tmp_path: Path) -> None:
+    for wrong, said in (
+        (["--device", "abacus"], "'abacus' cannot be used"),
+        (["--device", "cpu", "--table", str(tmp_path / "none" / "gpu.md")], "gpu.md cannot be written"),
+    ):
+        result = CliRunner().invoke(main, ["--tiny", *wrong])
+        assert result.exit_code == 1
+        assert re.match(f"Error: .*{said}", result.output), result.output
 
 
 @pytest.mark.parametrize("seconds_each", [0.001, 0.1, 1.0, 30.0])
