@@ -58,24 +58,28 @@ class _Tails:
 
 
 def _sort(prompts: Sequence[TokenizedPrompt]) -> _Tails:
-    members: list[int] = []
-    tails: list[tuple[int, ...]] = []
-    for prompt in prompts:
-        order = sorted(range(len(prompt.tails)), key=prompt.tails.__getitem__)
-        members += order
-        tails += map(prompt.tails.__getitem__, order)
-    lengths = np.fromiter(map(len, tails), np.int64, len(tails))
-    total = int(lengths.sum())
+    tails = list(chain.from_iterable(prompt.tails for prompt in prompts))
+    counts = np.array([len(prompt.tails) for prompt in prompts])
+    owners = np.repeat(np.arange(len(prompts)), counts)
+    # Prompts share most of their continuations, so each distinct one is compared and converted once.
+    ranks = {tail: rank for rank, tail in enumerate(sorted(set(tails)))}
+    rank = np.fromiter(map(ranks.__getitem__, tails), np.int64, len(tails))
+    order = np.argsort(owners * len(ranks) + rank, kind="stable")
+    rank = rank[order]
+    lengths_of = np.fromiter(map(len, ranks), np.int64, len(ranks))
+    tokens_of = np.fromiter(chain.from_iterable(ranks), np.int64, int(lengths_of.sum()))
+    lengths = lengths_of[rank]
     begins = np.cumsum(lengths) - lengths
     tail = np.repeat(np.arange(len(tails)), lengths)
+    depth = np.arange(len(tail)) - begins[tail]
     return _Tails(
-        members=np.array(members, dtype=np.int64),
-        owners=np.repeat(np.arange(len(prompts)), [len(prompt.tails) for prompt in prompts]),
-        tokens=np.fromiter(chain.from_iterable(tails), np.int64, total),
+        members=order - np.repeat(np.cumsum(counts) - counts, counts),
+        owners=owners,
+        tokens=tokens_of[(np.cumsum(lengths_of) - lengths_of)[rank][tail] + depth],
         lengths=lengths,
         begins=begins,
         tail=tail,
-        depth=np.arange(total) - begins[tail],
+        depth=depth,
     )
 
 
@@ -117,7 +121,7 @@ def _numbered(new: Bools, depth: Integers, within: Bools) -> Integers:
     numbers = np.cumsum(new) - 1
     places = np.flatnonzero(within)
     # By depth, and by tail at the same depth.
-    places = places[np.argsort(depth[places].astype(np.int32), kind="stable")]
+    places = places[np.argsort(depth[places].astype(np.min_scalar_type(depth.max(initial=0))), kind="stable")]
     latest = np.maximum.accumulate(np.where(new[places], np.arange(len(places)), 0))
     result = np.zeros(len(new), dtype=np.int64)
     result[places] = numbers[places[latest]]
@@ -163,35 +167,50 @@ def _cut(
         edges: number of each token's edge.
     """
     begins = np.flatnonzero(first)
-    ends = np.append(begins[1:], len(first))
+    owners = tails.owners[begins]
     new_nodes, new_edges = np.flatnonzero(new[0]), np.flatnonzero(new[1])
-    token_bounds = np.append(tails.begins, len(tails.tokens))
-    node_bounds = np.searchsorted(new_nodes, token_bounds[np.append(begins, len(first))]).tolist()
-    edge_bounds = np.searchsorted(new_edges, token_bounds[np.append(begins, len(first))]).tolist()
-    columns = (tails.tokens[new_nodes], before[new_nodes], tails.depth[new_nodes])
-    sources, targets = before[new_edges], tails.tokens[new_edges]
-    owner = -1
-    for tree, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
-        if owner != int(tails.owners[begin]):
-            owner = int(tails.owners[begin])
-            count = prompts[owner].starts[0]
-            context = np.array(prompts[owner].context[:count], dtype=np.int64)
-            numbered = np.arange(-1, count)
-        low, high = node_bounds[tree], node_bounds[tree + 1]
-        own = slice(edge_bounds[tree], edge_bounds[tree + 1])
-        tokens = slice(int(token_bounds[begin]), int(token_bounds[end]))
-        # Numbers of nodes begin after the context; the node before the first is its last.
-        after = count - low
-        parents = np.maximum(columns[1][low:high] + after, count - 1)
+    # Bounds of each tree among the tails, their tokens, the new nodes and the new edges.
+    tail_bounds = np.append(begins, len(first))
+    token_bounds = np.append(tails.begins, len(tails.tokens))[tail_bounds]
+    node_bounds = np.searchsorted(new_nodes, token_bounds)
+    edge_bounds = np.searchsorted(new_edges, token_bounds)
+    contexts = [np.array(prompt.context[: prompt.starts[0]], dtype=np.int64) for prompt in prompts]
+    counts = np.array(list(map(len, contexts)))[owners]
+    # The nodes of a tree are its context, then the new ones; the node before the first new one is the context's last.
+    sizes = counts + np.diff(node_bounds)
+    bounds = np.append(0, np.cumsum(sizes))
+    numbers_in_tree = np.arange(bounds[-1]) - np.repeat(bounds[:-1], sizes)
+    is_new = numbers_in_tree >= np.repeat(counts, sizes)
+    tokens, parents, depths = np.empty(bounds[-1], dtype=np.int64), numbers_in_tree - 1, numbers_in_tree
+    tokens[~is_new] = np.concatenate([contexts[owner] for owner in owners.tolist()])
+    tokens[is_new] = tails.tokens[new_nodes]
+
+    def in_tree(nodes: Integers, of_each: Integers) -> Integers:
+        after = np.repeat(counts, of_each)
+        numbered: Integers = np.maximum(nodes + after - np.repeat(node_bounds[:-1], of_each), after - 1)
+        return numbered
+
+    parents[is_new] = in_tree(before[new_nodes], np.diff(node_bounds))
+    depths[is_new] = tails.depth[new_nodes] + np.repeat(counts, np.diff(node_bounds))
+    sources = in_tree(before[new_edges], np.diff(edge_bounds))
+    targets = tails.tokens[new_edges]
+    steps = edges - np.repeat(edge_bounds[:-1], np.diff(token_bounds))
+    offsets = tails.begins - np.repeat(token_bounds[:-1], np.diff(tail_bounds))
+    of_tails, of_tokens, of_nodes, of_edges = map(_slices, (tail_bounds, token_bounds, bounds, edge_bounds))
+    for tree, owner in enumerate(owners.tolist()):
         yield Tree(
             prompt=numbers[owner],
-            members=tails.members[begin:end],
-            tokens=np.concatenate([context, columns[0][low:high]]),
-            parents=np.concatenate([numbered[:-1], parents]),
-            depths=np.concatenate([numbered[1:], columns[2][low:high] + count]),
-            chain=count,
-            sources=np.maximum(sources[own] + after, count - 1),
-            targets=targets[own],
-            steps=edges[tokens] - own.start,
-            offsets=tails.begins[begin:end] - tokens.start,
+            members=tails.members[of_tails[tree]],
+            tokens=tokens[of_nodes[tree]],
+            parents=parents[of_nodes[tree]],
+            depths=depths[of_nodes[tree]],
+            chain=len(contexts[owner]),
+            sources=sources[of_edges[tree]],
+            targets=targets[of_edges[tree]],
+            steps=steps[of_tokens[tree]],
+            offsets=offsets[of_tails[tree]],
         )
+
+
+def _slices(bounds: Integers) -> list[slice]:
+    return list(map(slice, bounds[:-1].tolist(), bounds[1:].tolist()))

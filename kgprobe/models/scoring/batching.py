@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from hashlib import blake2b
-from itertools import islice, repeat
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -152,34 +152,45 @@ class Memory:
     """The log-probabilities of the latest continuations, some 250 bytes each."""
 
     def __init__(self, size: int) -> None:
-        """Start with an empty cache of at most this many continuations; the oldest are forgotten first."""
+        """Start with an empty cache of at most this many continuations; those of the oldest contexts are forgotten."""
         self._size = size
-        self._values: dict[tuple[bytes, Ids], float] = {}
+        self._count = 0
+        # By a digest of the tokens before a continuation, then by the continuation.
+        self._values: dict[bytes, dict[Ids, float]] = {}
 
     def recall(self, prompt: TokenizedPrompt) -> Floats:
         """Return the cached value of each continuation of a prompt, NaN if unknown; shape (continuations,)."""
-        if not self._values:
+        kept = {start: self._values.get(_digest(prompt, start), {}) for start in set(prompt.starts)}
+        if not any(kept.values()):
             return np.full(len(prompt.tails), np.nan)
-        values = map(self._values.get, _keys(prompt), repeat(np.nan))
-        return np.fromiter(values, dtype=np.float64, count=len(prompt.tails))
+        values = [kept[start].get(tail, np.nan) for start, tail in zip(prompt.starts, prompt.tails, strict=True)]
+        return np.array(values, dtype=np.float64)
 
     def keep(self, prompt: TokenizedPrompt, values: Floats) -> None:
         """Store the log-probabilities of a prompt's continuations, shape (continuations,)."""
         if not self._size:
             return
-        self._values.update(zip(_keys(prompt), values.tolist(), strict=True))
-        excess = len(self._values) - self._size
-        for key in list(islice(self._values, max(excess, 0))):
-            del self._values[key]
+        kept: dict[int, dict[Ids, float]] = {}
+        for start in set(prompt.starts):
+            digest = _digest(prompt, start)
+            kept[start] = self._values[digest] = self._values.pop(digest, {})
+        before = sum(map(len, kept.values()))
+        for start, tail, value in zip(prompt.starts, prompt.tails, values.tolist(), strict=True):
+            kept[start][tail] = value
+        self._count += sum(map(len, kept.values())) - before
+        while self._count > self._size:
+            digest = next(iter(self._values))
+            oldest = self._values[digest]
+            for tail in list(islice(oldest, self._count - self._size)):
+                del oldest[tail]
+                self._count -= 1
+            if not oldest:
+                del self._values[digest]
 
 
-def _keys(prompt: TokenizedPrompt) -> Iterator[tuple[bytes, Ids]]:
-    """Return each continuation with a digest of the tokens before it."""
-    before = {
-        start: blake2b(array("q", [start, *prompt.context[:start]]), digest_size=16).digest()
-        for start in set(prompt.starts)
-    }
-    return zip(map(before.__getitem__, prompt.starts), prompt.tails, strict=True)
+def _digest(prompt: TokenizedPrompt, start: int) -> bytes:
+    """Return a digest of a prompt's first tokens."""
+    return blake2b(array("q", [start, *prompt.context[:start]]), digest_size=16).digest()
 
 
 class Prefixes:

@@ -223,18 +223,20 @@ class PackedRows:
 
 def packed_rows(forests: Sequence[Forest]) -> PackedRows:
     """Return forests, at least one, as rows for the method ``packed``; no model is needed yet."""
-    count, longest = len(forests), max(len(forest.tokens) for forest in forests)
+    sizes = np.array([len(forest.tokens) for forest in forests])
+    count, longest = len(forests), int(sizes.max())
+    begins = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # Places in the flattened rows.
+    places = np.arange(len(begins)) - begins + np.repeat(np.arange(count) * longest, sizes)
     tokens = np.full((count, longest), forests[0].tokens[0])
     depths = np.full((count, longest), forests[0].depths[0])
+    tokens.flat[places] = np.concatenate([forest.tokens for forest in forests])
+    depths.flat[places] = np.concatenate([forest.depths for forest in forests])
+    parents = np.concatenate([forest.parents for forest in forests])
+    times = walk(np.where(parents < 0, -1, parents + begins))
     spans = empty_rows(count, longest)
-    sources = []
-    for row, forest in enumerate(forests):
-        size = len(forest.tokens)
-        tokens[row, :size] = forest.tokens
-        depths[row, :size] = forest.depths
-        own = walk(forest.parents)
-        spans.entries[row, :size], spans.exits[row, :size] = own.entries, own.exits
-        sources.append(row * longest + forest.sources)
+    spans.entries.flat[places], spans.exits.flat[places] = times.entries - begins, times.exits - begins
+    sources = [row * longest + forest.sources for row, forest in enumerate(forests)]
     return PackedRows(tokens, depths, spans, np.concatenate(sources))
 
 

@@ -37,21 +37,36 @@ def walk(parents: NDArray[np.int64]) -> Spans:
     Args:
         parents: for each node the index of its parent, which is smaller; -1 for none. Shape (nodes,).
     """
-    above = parents.tolist()
-    sizes = [1] * len(above)
-    for node in range(len(above) - 1, -1, -1):
-        if above[node] >= 0:
-            sizes[above[node]] += sizes[node]
-    entries = []
-    # Entry of a node's next child. The last place, -1, is that of the nodes without parent.
-    following = [0] * (len(above) + 1)
-    for node, parent in enumerate(above):
-        entry = following[parent]
-        entries.append(entry)
-        following[parent] = entry + sizes[node]
-        following[node] = entry + 1
-    start = np.array(entries, dtype=np.int32)
-    return Spans(start, start + np.array(sizes, dtype=np.int32))
+    count = len(parents)
+    order = np.argsort(parents, kind="stable")
+    siblings = parents[order[1:]] == parents[order[:-1]]
+    # The last place, -1, is after all nodes.
+    next_sibling = np.full(count + 1, -1)
+    next_sibling[order[:-1][siblings]] = order[1:][siblings]
+    # The walk leaves a node for the next sibling of the node itself, or of its nearest ancestor that has one.
+    leaving = np.where(next_sibling < 0, np.append(parents, -1), np.arange(count + 1))
+    while (leaving != (further := leaving[leaving])).any():
+        leaving = further
+    after = next_sibling[leaving]
+    entries = _entries(parents, order[np.append(True, ~siblings)], after)
+    return Spans(entries[:-1], entries[after[:-1]])
+
+
+def _entries(parents: NDArray[np.int64], first_children: NDArray[np.int64], after: NDArray[np.int64]) -> Times:
+    """Return the entry of each node, and the time after all, by the node that is entered after each subtree."""
+    count = len(parents)
+    following = after.copy()
+    inner = first_children[parents[first_children] >= 0]
+    following[parents[inner]] = inner
+    following[-1] = -1
+    # Trees are usually numbered in the order of a walk.
+    if np.array_equal(following[:-1], np.append(np.arange(1, count), -1)):
+        return np.arange(count + 1, dtype=np.int32)
+    left = np.append(np.ones(count, dtype=np.int32), np.int32(0))
+    for _ in range(count.bit_length()):
+        left += left[following]
+        following = following[following]
+    return count - left
 
 
 def empty_rows(rows: int, nodes: int, first: int = 0) -> Spans:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,6 +115,26 @@ def prepare_batch(method: ScoringMethod, forests: Sequence[Forest]) -> PreparedB
         return PreparedBatch(method, forests, targets, None)
     rows = packed_rows(forests)
     return PreparedBatch(method, forests, targets, (rows, positions_of(rows.sources)))
+
+
+def by_tree(trees: Sequence[Tree], values: Floats) -> Iterator[tuple[Tree, Floats]]:
+    """Return each tree with the values of its edges."""
+    ends = np.cumsum([len(tree.sources) for tree in trees])
+    return zip(trees, np.split(values, ends[:-1]), strict=True)
+
+
+def sums_of_steps(trees: Sequence[Tree], values: Floats) -> Floats:
+    """Return the log-probability of each tree's members, one tree after the other.
+
+    Args:
+        values: log-probabilities of the edges of all trees, shape (edges,).
+    """
+    sizes = np.array([(len(tree.sources), len(tree.steps), len(tree.offsets)) for tree in trees])
+    edges, steps = (np.cumsum(sizes, axis=0) - sizes).T[:2]
+    every_step = np.concatenate([tree.steps for tree in trees]) + np.repeat(edges, sizes[:, 1])
+    every_offset = np.concatenate([tree.offsets for tree in trees]) + np.repeat(steps, sizes[:, 2])
+    sums: Floats = np.add.reduceat(values[every_step], every_offset)
+    return sums
 
 
 # Nodes beyond the context in one tree: more cost attention to each other, fewer compute the context again.
@@ -293,28 +314,41 @@ class Scorer(TextScorer):
         scores: list[Floats] = []
         uncached: list[Integers] = []
         for prompt in tokenized:
-            values = np.full(len(prompt.tails), np.nan)
-            takable = np.delete(np.arange(len(values)), list(prompt.reasons))
-            values[takable] = self._memory.recall(prompt.part(takable) if prompt.reasons else prompt)
+            values = self._memory.recall(prompt)
+            unknown = np.isnan(values)
+            unknown[list(prompt.reasons)] = False
             scores.append(values)
-            uncached.append(takable[np.isnan(values[takable])])
-        unknown = [
+            uncached.append(np.flatnonzero(unknown))
+        prompts = [
             prompt if len(members) == len(prompt.tails) else prompt.part(members)
             for prompt, members in zip(tokenized, uncached, strict=True)
         ]
         report(progress, sum(map(len, scores)) - sum(map(len, uncached)))
-        with in_eval_mode(self.model):
-            for tree, values in self._edges(build_all_trees(unknown, _MAX_BRANCH_NODES), beginnings):
-                sums = np.add.reduceat(values[tree.steps, 0], tree.offsets)
-                scores[tree.prompt][uncached[tree.prompt][tree.members]] = sums
-                report(progress, len(tree.members))
-        for number, (prompt, members, values) in enumerate(zip(unknown, uncached, scores, strict=True)):
-            if np.isnan(values[members]).any():
+        computed = self._score_each(prompts, progress, beginnings)
+        for number, (prompt, members, values) in enumerate(zip(prompts, uncached, computed, strict=True)):
+            if np.isnan(values).any():
                 raise KgprobeError(
                     f"Prompt {number}: the model's probabilities are not numbers; its weights are broken."
                 )
-            self._memory.keep(prompt, values[members])
+            scores[number][members] = values
+            self._memory.keep(prompt, values)
         return [ScoredContinuations(values, prompt.reasons) for values, prompt in zip(scores, tokenized, strict=True)]
+
+    def _score_each(
+        self,
+        prompts: Sequence[TokenizedPrompt],
+        progress: Callable[[int], None] | None,
+        beginnings: Mapping[int, int] | None,
+    ) -> list[Floats]:
+        """Return the log-probabilities of each prompt's continuations, all of which are valid."""
+        bounds = np.cumsum([0, *(len(prompt.tails) for prompt in prompts)])
+        scores = np.full(bounds[-1], np.nan)
+        with in_eval_mode(self.model):
+            for trees, values in self._edges(build_all_trees(prompts, _MAX_BRANCH_NODES), beginnings):
+                members = np.concatenate([bounds[tree.prompt] + tree.members for tree in trees])
+                scores[members] = sums_of_steps(trees, values[:, 0])
+                report(progress, len(members))
+        return [scores[begin:end] for begin, end in pairwise(bounds)]
 
     def edge_log_probabilities(self, trees: Sequence[Tree]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge of token trees, batched, in smaller batches where memory is short.
@@ -333,7 +367,7 @@ class Scorer(TextScorer):
         Each tree is returned once, with values of shape (edges, 2), equal if the edge's own token is the most probable.
         """
         with in_eval_mode(self.model):
-            return list(self._edges(trees))
+            return [pair for part, values in self._edges(trees) for pair in by_tree(part, values)]
 
     def growing(self) -> EdgeScorer:
         """Return a scorer for trees that grow turn by turn, as in a search; it keeps computed nodes.
@@ -349,25 +383,25 @@ class Scorer(TextScorer):
     def edges_after(self, trees: Sequence[Tree], beginnings: Mapping[int, int]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge; keep beginnings of prompts, see :meth:`score_tokenized`."""
         with in_eval_mode(self.model):
-            return [(tree, values[:, 0]) for tree, values in self._edges(trees, beginnings)]
+            return [pair for part, values in self._edges(trees, beginnings) for pair in by_tree(part, values[:, 0])]
 
     @torch.inference_mode()
     def _edges(
         self, trees: Sequence[Tree], beginnings: Mapping[int, int] | None = None
-    ) -> Iterator[tuple[Tree, Floats]]:
+    ) -> Iterator[tuple[Sequence[Tree], Floats]]:
+        """Yield the trees in batches, with the values of all their edges, one tree after the other."""
         projection = self.choice.projection
         if projection is None:
             for tree in trees:
                 with computing():
                     values = plain_log_probabilities(self.model, tree).double().numpy()
-                yield tree, values
+                yield [tree], values
             return
         planned = plan(trees, self.choice.method, projection.weight.shape[1], self.limits.tokens, beginnings)
         with closing(self._batches(planned)) as batches:
             for batch, prefix, prepared in batches:
-                for forest, values in zip(batch, self._values(projection, batch, prefix, prepared), strict=True):
-                    ends = np.cumsum([len(tree.sources) for tree in forest.trees])
-                    yield from zip(forest.trees, np.split(values, ends[:-1]), strict=True)
+                values = self._values(projection, batch, prefix, prepared)
+                yield list(chain.from_iterable(forest.trees for forest in batch)), values
 
     def _batches(self, outermost: PrefixGroup) -> Generator[tuple[Sequence[Forest], AnyPrefix | None, PreparedBatch]]:
         """Yield batches of forests, each with the prefix before them and with its arrays."""
@@ -423,8 +457,8 @@ class Scorer(TextScorer):
         batch: Sequence[Forest],
         prefix: AnyPrefix | None,
         prepared: PreparedBatch | None = None,
-    ) -> list[Floats]:
-        """Return the log-probabilities of each forest's edges; in smaller batches where memory is short.
+    ) -> Floats:
+        """Return the log-probabilities of all edges, one forest after the other; in smaller batches if memory is short.
 
         ``prepared`` are the arrays of the batch; None to prepare them now.
         """
@@ -435,13 +469,14 @@ class Scorer(TextScorer):
         compute = partial(self._compute, projection, prepared, prefix, tokens)
         computed = compute_if_it_fits(compute, self.model.device)
         if computed is not None:
-            return np.split(computed, np.cumsum([len(forest.sources) for forest in batch[:-1]]))
+            return computed
         if self.prefixes.forget():
             return self._values(projection, batch, prefix)
         self.limits.back_off(tokens)
         if len(batch) > 1:
             middle = len(batch) // 2
-            return self._values(projection, batch[:middle], prefix) + self._values(projection, batch[middle:], prefix)
+            parts = (batch[:middle], batch[middle:])
+            return np.concatenate([self._values(projection, part, prefix) for part in parts])
         halves = batch[0].halves()
         if not halves:
             if not self.limits.exhausted:
@@ -452,8 +487,8 @@ class Scorer(TextScorer):
             )
         values = np.full((len(batch[0].sources), 2), np.nan)
         for half, edges in halves:
-            values[edges] = self._values(projection, [half], prefix)[0]
-        return [values]
+            values[edges] = self._values(projection, [half], prefix)
+        return values
 
     def _compute(
         self, projection: VocabularyProjection, batch: PreparedBatch, prefix: AnyPrefix | None, tokens: int

@@ -71,6 +71,20 @@ def test_oldest_are_forgotten(model):
     assert tokens
 
 
+def test_names_of_the_oldest_context_are_forgotten_first():
+    memory = Memory(3)
+    first, second, third = (TokenizedPrompt((token,), (1, 1), ((7,), (8,))) for token in (1, 2, 3))
+    memory.keep(first, np.array([-1.0, -2.0]))
+    memory.keep(second, np.array([-3.0, -4.0]))
+    assert np.isnan(memory.recall(first)).tolist() == [True, False]
+    assert memory.recall(second).tolist() == [-3.0, -4.0]
+    # The first one is used again, so the second one makes room.
+    memory.keep(first.part([1]), np.array([-2.0]))
+    memory.keep(third, np.array([-5.0, -6.0]))
+    known = [np.flatnonzero(~np.isnan(memory.recall(prompt))).tolist() for prompt in (first, second, third)]
+    assert known == [[1], [], [0, 1]]
+
+
 def test_nothing_is_kept_unless_asked(model):
     scorer = Scorer(model, byte_level(bos=True), name="model")
     scorer.score(PROMPTS, NAMES)
