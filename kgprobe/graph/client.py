@@ -135,7 +135,7 @@ class Transaction:
     def run(self, query: str, **parameters: Any) -> list[Row]:
         """Run a query file by name, and return its rows."""
         self._check_size(parameters)
-        return self._transaction.run(get_query(query).text, parameters).data()
+        return _rows(self._transaction.run(get_query(query).text, parameters))
 
 
 class Graph:
@@ -287,7 +287,7 @@ class Graph:
 
         def ask() -> list[Row]:
             with self._session(READ_ACCESS) as session:
-                return session.execute_read(lambda transaction: transaction.run(text, parameters).data())
+                return session.execute_read(lambda transaction: _rows(transaction.run(text, parameters)))
 
         with self._in_use():
             return self._wait_for(ask)
@@ -441,6 +441,12 @@ class Graph:
         if not self._unclosed.alive:
             raise KgprobeError(f"{self!r} cannot be used any more; open the graph again.")
         return self._driver.session(database=self.endpoint.database, default_access_mode=access)
+
+
+def _rows(result: Result) -> list[Row]:
+    """Return the rows of a query that returns neither nodes nor relationships: ``Result.data`` copies all values."""
+    columns = result.keys()
+    return [dict(zip(columns, record, strict=True)) for record in result]
 
 
 def _release_in_thread(release: Callable[[], None]) -> None:
