@@ -357,9 +357,9 @@ def _lacking(path: Path, held: int, counted: int) -> KgprobeError:
 
 
 def _encode_array(value: Any) -> Any:
-    # JSON has no infinity: -inf, a missing plausibility, is written as null.
+    # JSON has no infinity: msgspec writes -inf, a missing plausibility, as null.
     if isinstance(value, np.ndarray):
-        return [number if np.isfinite(number) else None for number in value.tolist()]
+        return value.tolist()
     raise NotImplementedError(type(value))
 
 

@@ -12,10 +12,12 @@ Temporal distractors are former objects: they were right until a known day (sect
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, Protocol, TypeAlias
+
+import msgspec
 
 from kgprobe.base.dates import day_number
 from kgprobe.graph.client import Graph, Row
@@ -75,8 +77,7 @@ def former_objects(former: str, as_of: int, present: bool) -> FormerObjects:
     return FormerObjects(before=as_of) if former == "wrong" and present else EXCLUDED
 
 
-@dataclass(frozen=True, slots=True)
-class Distractor:
+class Distractor(msgspec.Struct, frozen=True):
     """An entity in place of a fact's object; ``unlike`` if it shares no feature with it, for lack of similar ones."""
 
     id: str
@@ -255,7 +256,7 @@ def former_distractors(
         for number, distractor in accepted.items():
             end = nearest[ruled[place][0].key.fact][number]["end"]
             reason = f"{distractor.reason.removesuffix(_WAS_RIGHT)}; held until {end}"
-            distractors[place].append(replace(distractor, reason=reason))
+            distractors[place].append(msgspec.structs.replace(distractor, reason=reason))
     return distractors
 
 

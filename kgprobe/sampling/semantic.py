@@ -553,7 +553,8 @@ class SemanticDistractors:
                     likeness = f"cosine {cosine:.2f}" if is_cosine else f"BM25 {score:.1f}"
                     reason = f"{likeness}: {', '.join(map(names.__getitem__, shared[ranking.entity, number]))}"
                 reason = f"{distractor.reason}; {reason}"
-                distractors.append(replace(distractor, reason=reason, unlike=score is None))
+                changed = msgspec.structs.replace(distractor, reason=reason, unlike=score is None)
+                distractors.append(changed)
             explained.append(distractors)
         return explained
 

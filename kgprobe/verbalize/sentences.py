@@ -11,7 +11,7 @@ character becomes a capital.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,9 +51,14 @@ class Cloze:
 
     def continuations(self, names: Sequence[str]) -> list[str]:
         """Return names of an entity in the form that fills the blank, see :func:`object_continuations`."""
-        if self.articles:
-            return object_continuations(self.template, names, self.language)
-        return list(dict.fromkeys(filter(None, map(str.strip, names))))
+        return list(*self.continuations_of([names]))
+
+    def continuations_of(self, entities: Iterable[Sequence[str]]) -> list[Sequence[str]]:
+        """Return the continuations of each entity by its names."""
+        if not self.articles:
+            return [list(dict.fromkeys(filter(None, map(str.strip, names)))) for names in entities]
+        form = _object_form(self.template, self.language)
+        return [_in_form(form, tuple(names)) for names in entities]
 
 
 def object_continuations(template: str, names: Sequence[str], language: Language = ENGLISH) -> list[str]:

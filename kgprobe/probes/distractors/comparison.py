@@ -196,6 +196,8 @@ class _AskedSentence:
 
     def leave_out(self, reasons: Mapping[int, str]) -> None:
         """Leave out rivals, with a reason for each position."""
+        if not reasons:
+            return
         self.left_out += tuple(LeftOut(self.rivals[place].id, reason) for place, reason in reasons.items())
         self.rivals = [rival for place, rival in enumerate(self.rivals) if place not in reasons]
 
@@ -244,7 +246,7 @@ def _reason_unaskable(item: ClozeItem) -> str | None:
 
 
 def _has_name(rival: Distractor) -> bool:
-    return any(map(str.strip, (rival.label, *rival.aliases)))
+    return bool(rival.label.strip()) or any(map(str.strip, rival.aliases))
 
 
 def _outcome(fact: AskedFact, compared: Sequence[_AskedSentence]) -> Outcome:

@@ -8,12 +8,13 @@ label tries, one per type, which are searched together: approximately, by a beam
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from kgprobe.base.progress import share_counter
@@ -219,7 +220,8 @@ class OptimalDistractors:
         for place, (rival, value) in enumerate(zip(rivals, values.tolist(), strict=True), start=1):
             proof = ", proved" if place <= (certified or 0) else ""
             rank = f"number {place} of its {'search' if self._exact else 'beam'}{proof}"
-            explained.append(replace(rival, reason=f"{rival.reason}; plausibility {np.exp(value):.2g}, {rank}"))
+            reason = f"{rival.reason}; plausibility {np.exp(value):.2g}, {rank}"
+            explained.append(msgspec.structs.replace(rival, reason=reason))
         note = "; ".join(notes) or None
         pool = len(reduce(np.union1d, (trie.entities for trie in question.tries)))
         return Retrieved(explained, certified, values.tolist(), note, pool, bound, found.evaluated)

@@ -48,7 +48,7 @@ def log_plausibilities(
     continuations: list[list[str]] = []
     owners: list[Integers] = []
     for candidates in asked:
-        texts = list(map(candidates.cloze.continuations, candidates.names))
+        texts = candidates.cloze.continuations_of(candidates.names)
         continuations.append(list(chain.from_iterable(texts)))
         owners.append(np.repeat(np.arange(len(texts)), list(map(len, texts))))
     prompts = [candidates.cloze.prompt for candidates in asked]
