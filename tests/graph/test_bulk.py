@@ -364,11 +364,10 @@ def test_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
 @given(st.lists(st.tuples(st.text() | st.none(), st.integers(0, 9) | st.none()), max_size=5))
 def test_row_files_any_text_is_read_back(rows: list[tuple[str | None, int | None]]) -> None:
     with TemporaryDirectory() as folder:
-        files = staging.RowFiles(Path(folder), "rows", "text,number:long")
-        for part in (rows[:2], rows[2:]):
-            texts, numbers = zip(*part, strict=True) if part else ((), ())
-            files.add({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int64())})
-        names, count = files.close()
+        texts, numbers = zip(*rows, strict=True) if rows else ((), ())
+        table = pa.table({"text": pa.array(texts, pa.string()), "number:long": pa.array(numbers, pa.int64())})
+        with staging.staging_database(Path(folder)) as database:
+            names, count = staging.write_rows(database, Path(folder), "rows", "FROM waiting", table)
         written = {name: list(rows_of(Path(folder) / name)) for name in names}
     assert count == len(rows)
     # A line with empty columns alone would be a blank line in a file of one column.
