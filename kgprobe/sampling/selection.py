@@ -225,6 +225,7 @@ def choose_facts(
     if draw.with_former:
         identity["with_former"] = True
     notes = []
+    source: Keys
     if draw.balance is None:
         source = _facts_to_draw(graph, relations, as_of, listed, draw)
         keys = sample_facts(source, limit, seed)
@@ -242,7 +243,7 @@ def choose_facts(
 
 def _check_columns(graph: Graph, keys: Keys, as_of: int) -> None:
     """Raise KgprobeError if a drawn fact can no longer be asked. Cost: a look-up from each subject, at most 1,000."""
-    rows = key_rows(islice(keys, _FACTS_CHECKED))
+    rows = key_rows(keys[place] for place in range(min(len(keys), _FACTS_CHECKED)))
     askable = {
         FactKey(row["subject"], row["fact"]) for row in graph.read("sample/still_askable", rows=rows, as_of=as_of)
     }
