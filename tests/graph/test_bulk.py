@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -452,6 +454,13 @@ def test_reading_process_that_ends_is_reported(
     with pytest.raises(KgprobeError, match=r"facts.tsv does not exist"):
         convert(whole, tmp_path / "files")
     assert [path.name for path in tmp_path.iterdir()] == ["entities.jsonl"]
+
+
+def test_staging_interrupted_query_raises_keyboard_interrupt(tmp_path: Path) -> None:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt), staging.staging_database(tmp_path) as database:
+        database.execute("SELECT sum(a.range) FROM range(1_000_000) a, range(1_000_000)").fetchall()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_conversion_without_space_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,11 @@ def staging_database(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             yield database
     except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
         raise KgprobeError(disk_is_full(folder) or f"{folder} cannot be written: {error}.") from error
+    except RuntimeError as error:
+        # DuckDB's error after Ctrl-C.
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
