@@ -11,10 +11,12 @@ import dataclasses
 import math
 import shlex
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
 
 import msgspec
 
@@ -31,16 +33,19 @@ from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.models.computing import timing_the_device
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import ProbeKind
+from kgprobe.running.ahead import ask_ahead
 from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
 from kgprobe.running.view import ViewTakenError, take_view, write_view
+from kgprobe.sampling.keys import FactKey
 
 # Rounds over which rates have to stay the same.
 CONVERGED_ROUNDS = 5
 # Changed sentences in a message.
 _SHOWN_SENTENCES = 3
+_Ask = Callable[[Sequence[FactKey], Sequence[int]], Iterator[list[Outcome]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,7 @@ def continue_run(
     callbacks: Callbacks = NO_CALLBACKS,
     *,
     kind: ProbeKind | None = None,
+    batch: int | None = None,
     view: bool = True,
     on_progress: OnProgress = no_progress,
 ) -> RunReport:
@@ -108,6 +114,8 @@ def continue_run(
         on_progress: called while the beliefs of another run are removed, and while this run's are written at its end.
         callbacks: ``on_batch`` gets a :class:`Round`.
         kind: of the probe; None if it is not registered: then preferred names are not counted.
+        batch: number of facts that are drawn together, while the facts before them are computed, see :mod:`.ahead`;
+            None to draw and compute each round as a whole. Does not affect the answers.
 
     Raises:
         KgprobeError: another process uses the run; the probe differs from the run's; the file of its answers is
@@ -145,8 +153,8 @@ def continue_run(
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
-            with timing_the_device() as timed:
-                report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
+            with timing_the_device() as timed, _asking(probe, callbacks, batch) as ask:
+                report = _do_rounds(ask, plan, run, store, learner, preferences, callbacks)
             keep_device_time(folder, timed)
             _settle(graph, run, learner, report.rounds, state)
             if not write_view(graph, plan.run, learner, report.rounds, state, on_progress) and view:
@@ -229,8 +237,32 @@ def _open_learner(graph: Graph, plan: Plan, run: Row) -> Learner:
     return learner
 
 
+@contextmanager
+def _asking(probe: Probe, callbacks: Callbacks, batch: int | None) -> Iterator[_Ask]:
+    """Yield a function that asks the facts of a round with a seed, and yields the outcomes of one batch after another.
+
+    Args:
+        batch: number of facts per batch, which is drawn ahead; None to ask a round as one batch.
+    """
+    waiting: deque[Callable[[], list[Outcome]]] = deque()
+
+    def ask_batch(facts: Sequence[FactKey], seed: Sequence[int], before: int) -> list[Outcome]:
+        with callbacks.hearing(len(facts), before):
+            return probe.ask(facts, seed)
+
+    with closing(ask_ahead(lambda: waiting.popleft() if waiting else None, ahead=batch is not None)) as answers:
+
+        def ask(facts: Sequence[FactKey], seed: Sequence[int]) -> Iterator[list[Outcome]]:
+            size = batch or max(len(facts), 1)
+            starts = range(0, max(len(facts), 1), size)
+            waiting.extend(partial(ask_batch, facts[start : start + size], seed, start) for start in starts)
+            return islice(answers, len(starts))
+
+        yield ask
+
+
 def _do_rounds(
-    probe: Probe,
+    ask: _Ask,
     plan: Plan,
     run: Row,
     store: OutcomeStore,
@@ -252,8 +284,7 @@ def _do_rounds(
         clock = time.monotonic()
         facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
         try:
-            with callbacks.hearing(len(facts)):
-                outcomes = probe.ask(facts, [plan.seed, done + 1])
+            outcomes = list(chain.from_iterable(ask(facts, [plan.seed, done + 1])))
         except BudgetSpentError as error:
             stopped, reason = Stop.BUDGET_SPENT, str(error)
             break

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph
+from kgprobe.models.computing import in_turn
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import continue_run
@@ -49,14 +51,19 @@ class HashProbe:
         return {"model": "hash"}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        outcomes = []
+        outcomes, count = [], share_counter(len(facts))
         asked = [(fact, EXCLUDED) for fact in describe_facts(self._graph, facts)]
         for fact, rivals in zip(facts, self._distractors.retrieve(asked, 3, seed), strict=True):
-            beaten = all(zlib.crc32(rival.id.encode()) < zlib.crc32(fact.fact.encode()) for rival in rivals)
-            verdict = Verdict.RIGHT if beaten else Verdict.WRONG
+            verdict = Verdict.RIGHT if self._beats(fact.fact, [rival.id for rival in rivals]) else Verdict.WRONG
             evidence = HashEvidence(tuple(rival.id for rival in rivals))
             outcomes.append(Outcome(fact, verdict, fact.fact.split()[1], str(seed), evidence=evidence))
+            count(1)
         return outcomes
+
+    @in_turn
+    def _beats(self, fact: str, rivals: Sequence[str]) -> bool:
+        """Compute on the device."""
+        return all(zlib.crc32(rival.encode()) < zlib.crc32(fact.encode()) for rival in rivals)
 
 
 def begin_or_go_on(

@@ -88,6 +88,20 @@ def test_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner
     assert (answers_of(graph, "one")) == (answers_of(graph, "two"))
 
 
+@pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical"]))
+def test_batches_ahead_leave_a_run_as_it_is(graph: Graph, learner: str) -> None:
+    load_graph(graph)
+    whole_run(graph, "whole", learner=learner)
+    parts: list[float] = []
+    probe, plan = HashProbe(graph), plan_for("ahead", learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    continue_run(graph, probe, plan, Callbacks(on_part=parts.append), batch=3)
+    assert answers_of(graph, "ahead") == answers_of(graph, "whole")
+    assert beliefs_in(graph, "ahead") == beliefs_in(graph, "whole")
+    assert effects_in(graph, "ahead") == effects_in(graph, "whole")
+    assert parts == [*range(1, 9)] * ROUNDS
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.representatives(2)
 def test_own_answers_add_up_to_what_was_asked(graph: Graph, learner: str) -> None:
