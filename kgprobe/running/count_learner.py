@@ -5,6 +5,7 @@ docs/methods/rounds.md. A round costs its batch and, with propagation, the facts
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,16 @@ from kgprobe.graph.rows import column_by, rows_by
 from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.frame import open_frame
-from kgprobe.running.learner import Applied, apply_round
+from kgprobe.running.learner import Applied, Write, apply_round
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.columns.graph_columns import FactsById
 
 
 class CountLearner:
     """Beta parameters of the facts that a run has touched."""
+
+    # The graph computes them.
+    chooses_unwritten = False
 
     def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
         """Read the beliefs of a run so far. Cost: the graph's columns, and a scan of the beliefs."""
@@ -54,8 +58,11 @@ class CountLearner:
             rows.append(row | {"alpha": a, "beta": b})
         return rows
 
-    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
-        """Count a round's answers, and propagate them if the learner does."""
+    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Write:
+        """Return the function that counts a round's answers, and propagates them if the learner does."""
+        return partial(self._apply, number, outcomes)
+
+    def _apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
         hubs: dict[str, str] = {}
 
         def follow(transaction: Transaction, applied: list[Row], answered: list[Row]) -> list[Row]:

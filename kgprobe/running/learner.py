@@ -39,12 +39,21 @@ class Applied:
     hubs: dict[str, str] = field(default_factory=dict)
 
 
+# Writes a round, given the probability of each right answer by guessing; None where unknown.
+Write = Callable[[Sequence[float | None]], Applied]
+
+
 class Learner(Protocol):
     """The beliefs of a run, in memory; the graph stores them after each round.
 
     A learner is constructed with the graph, the plan, the run's properties, and the labels of its relations by their
     ids.
+
+    Attributes:
+        chooses_unwritten: True if it can choose the next round while this one is being written.
     """
+
+    chooses_unwritten: bool
 
     @property
     def keys(self) -> "AskableFacts":
@@ -67,11 +76,10 @@ class Learner(Protocol):
         """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
         ...
 
-    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
-        """Update beliefs by a round, and write them.
+    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Write:
+        """Update beliefs by a round, and return the function that writes them; call it before the next round's.
 
-        Raises:
-            RoundTakenError: see :func:`kgprobe.running.learner.apply_round`.
+        The function raises RoundTakenError, see :func:`kgprobe.running.learner.apply_round`.
         """
         ...
 

@@ -13,10 +13,13 @@ import shlex
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from contextlib import closing, contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 
 import msgspec
 
@@ -34,7 +37,7 @@ from kgprobe.models.computing import timing_the_device
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import ProbeKind
 from kgprobe.running.ahead import ask_ahead
-from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
+from kgprobe.running.learner import COUNTS, Learner, RoundTakenError, Write, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
@@ -45,6 +48,8 @@ from kgprobe.sampling.keys import FactKey
 CONVERGED_ROUNDS = 5
 # Changed sentences in a message.
 _SHOWN_SENTENCES = 3
+# Wait for the last round to be written after Ctrl-C.
+_INTERRUPT_SECONDS = 5.0
 _Ask = Callable[[Sequence[FactKey], Sequence[int]], Iterator[list[Outcome]]]
 
 
@@ -153,8 +158,9 @@ def continue_run(
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
+            writer = _Writer(callbacks, behind=batch is not None and learner.chooses_unwritten)
             with timing_the_device() as timed, _asking(probe, callbacks, batch) as ask:
-                report = _do_rounds(ask, plan, run, store, learner, preferences, callbacks)
+                report = _do_rounds(ask, plan, run, store, learner, preferences, writer)
             keep_device_time(folder, timed)
             _settle(graph, run, learner, report.rounds, state)
             if not write_view(graph, plan.run, learner, report.rounds, state, on_progress) and view:
@@ -268,41 +274,48 @@ def _do_rounds(
     store: OutcomeStore,
     learner: Learner,
     preferences: NamePreferences,
-    callbacks: Callbacks,
+    writer: "_Writer",
 ) -> RunReport:
     counts = Counter({name: run[name] for name in COUNTS})
     done, stopped, reason = run["round"], Stop.DONE, None
-    hubs: dict[str, str] = {}
     rates = _RunningRates(plan.options.stop_at_change, store, counts.total())
-    while done < plan.options.rounds:
-        if (end := _end_of(plan, learner, rates)) is not None:
-            stopped = end
-            break
-        clock = time.monotonic()
-        chosen = learner.choose(done + 1)
-        seconds = {"draw": time.monotonic() - clock}
-        clock = time.monotonic()
-        facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
-        try:
-            outcomes = list(chain.from_iterable(ask(facts, [plan.seed, done + 1])))
-        except BudgetSpentError as error:
-            stopped, reason = Stop.BUDGET_SPENT, str(error)
-            break
-        seconds["ask"] = time.monotonic() - clock
-        reason = why_silent(outcomes)
-        if reason is not None:
-            stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
-            break
-        done += 1
-        applied = _apply(store, learner, preferences, done, counts.total(), outcomes, chosen)
-        counts.update(map(counted_as, outcomes))
-        rates.add((outcome.fact.fact, outcome.verdict) for outcome in outcomes)
-        hubs |= applied.hubs
-        width = learner.width()
-        callbacks.on_batch(Round(outcomes, done, done, applied.touched, applied.hubs, width, seconds | applied.seconds))
-        if callbacks.should_stop() and done < plan.options.rounds:
-            stopped = Stop.ASKED_TO
-            break
+    with writer:
+        while done < plan.options.rounds:
+            if (end := _end_of(plan, learner, rates)) is not None:
+                stopped = end
+                break
+            clock = time.monotonic()
+            chosen = learner.choose(done + 1)
+            seconds = {"draw": time.monotonic() - clock}
+            clock = time.monotonic()
+            facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
+            outcomes: list[Outcome] = []
+            try:
+                for batch in ask(facts, [plan.seed, done + 1]):
+                    outcomes += batch
+                    if writer.stops():
+                        break
+            except BudgetSpentError as error:
+                stopped, reason = Stop.BUDGET_SPENT, str(error)
+                break
+            seconds["ask"] = time.monotonic() - clock
+            if writer.stops(wait=True):
+                break
+            reason = why_silent(outcomes)
+            if reason is not None:
+                stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
+                break
+            done += 1
+            write = learner.apply(done, outcomes)
+            writer.write(
+                partial(_write, store, preferences, done, counts.total(), outcomes, chosen, write, learner, seconds)
+            )
+            counts.update(map(counted_as, outcomes))
+            rates.add((outcome.fact.fact, outcome.verdict) for outcome in outcomes)
+            if writer.stops():
+                break
+    if writer.stops() and done < plan.options.rounds:
+        stopped, reason = Stop.ASKED_TO, None
     return RunReport(
         plan.run,
         len(learner.keys),
@@ -311,7 +324,7 @@ def _do_rounds(
         seconds=0.0,
         stopped=stopped,
         reason=reason,
-        hubs=hubs,
+        hubs=writer.hubs,
     )
 
 
@@ -361,22 +374,76 @@ class _RunningRates:
         )
 
 
-def _apply(
+class _Writer:
+    """Writes the rounds of a run and reports them; a context manager that ends with the last one.
+
+    Attributes:
+        hubs: labels of entities that were excluded from propagation, by their ids.
+    """
+
+    def __init__(self, callbacks: Callbacks, *, behind: bool) -> None:
+        """Write each round at once, or ``behind``: in a thread, while the next round is chosen and asked."""
+        self.hubs: dict[str, str] = {}
+        self._callbacks, self._behind = callbacks, behind
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="kgprobe-behind")
+        self._written: Future[Round] | None = None
+        self._stops = False
+
+    def write(self, write: Callable[[], Round]) -> None:
+        """Write a round, after the one before it was reported."""
+        if self._behind:
+            self._written = self._pool.submit(copy_context().run, write)
+        else:
+            self._report(write())
+
+    def stops(self, *, wait: bool = False) -> bool:
+        """Report the last round once it is written; return True if a callback has stopped the run.
+
+        Args:
+            wait: True to wait until it is written.
+        """
+        if self._written is not None and (wait or self._written.done()):
+            done = self._written.result()
+            self._written = None
+            self._report(done)
+        return self._stops
+
+    def _report(self, done: Round) -> None:
+        self.hubs |= done.hubs
+        self._callbacks.on_batch(done)
+        self._stops = self._callbacks.should_stop()
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._pool.shutdown(wait=False)
+        if self._written is not None:
+            if kind is None or issubclass(kind, Exception):
+                self.stops(wait=True)
+            else:
+                wait_for([self._written], _INTERRUPT_SECONDS)
+
+
+def _write(
     store: OutcomeStore,
-    learner: Learner,
     preferences: NamePreferences,
     number: int,
     before: int,
     outcomes: Sequence[Outcome],
     chosen: RoundChoice,
-) -> Applied:
-    """Store a round's outcomes after ``before`` earlier ones, and let the learner apply them."""
+    write: Write,
+    learner: Learner,
+    seconds: dict[str, float],
+) -> Round:
+    """Store a round's outcomes after ``before`` earlier ones, and let the learner write its beliefs."""
     inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
     smallest = None if math.isnan(chosen.smallest) else chosen.smallest
     store.append(range(before, before + len(outcomes)), outcomes, number, inclusions, smallest)
     preferences.learn(outcomes)
     try:
-        return learner.apply(number, outcomes, list(map(preferences.chance, outcomes)))
+        applied = write(list(map(preferences.chance, outcomes)))
     except RoundTakenError:
         store.cut_to(before, number - 1)
         raise
+    return Round(outcomes, number, number, applied.touched, applied.hubs, learner.width(), seconds | applied.seconds)

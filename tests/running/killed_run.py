@@ -67,11 +67,16 @@ class HashProbe:
 
 
 def begin_or_go_on(
-    graph: Graph, run: str, rounds: int, callbacks: Callbacks = NO_CALLBACKS, learner: str = "propagation"
+    graph: Graph,
+    run: str,
+    rounds: int,
+    callbacks: Callbacks = NO_CALLBACKS,
+    learner: str = "propagation",
+    batch: int | None = None,
 ) -> str:
     """Begin the run if it is new, and go on with it; why it ended."""
     probe = HashProbe(graph)
     plan = make_plan(run, rounds=rounds, facts_per_round=8, learner=learner)
     if not graph.read("beliefs/run", id=run):
         begin_run(graph, probe, plan, "hash")
-    return continue_run(graph, probe, plan, callbacks).stopped.value
+    return continue_run(graph, probe, plan, callbacks, batch=batch).stopped.value

@@ -3,16 +3,18 @@
 import json
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
 
 from kgprobe.answers.callbacks import Callbacks, Stop
-from kgprobe.answers.store import FILE
+from kgprobe.answers.store import FILE, OutcomeStore
 from kgprobe.api import rounds as library
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
@@ -26,6 +28,7 @@ from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import begin_run, forget_run, get_run
 from kgprobe.sampling.columns.graph_columns import AskableFacts, FactsById, open_columns
+from kgprobe.sampling.keys import FactKey
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
@@ -100,6 +103,54 @@ def test_batches_ahead_leave_a_run_as_it_is(graph: Graph, learner: str) -> None:
     assert beliefs_in(graph, "ahead") == beliefs_in(graph, "whole")
     assert effects_in(graph, "ahead") == effects_in(graph, "whole")
     assert parts == [*range(1, 9)] * ROUNDS
+
+
+class ThirdRoundProbe(HashProbe):
+    """One that notes when it is asked the third round, and can fail then."""
+
+    def __init__(self, graph: Graph, *, fails: bool) -> None:
+        super().__init__(graph)
+        self.asked, self.fails = Event(), fails
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        if seed[1] == 3:
+            self.asked.set()
+            if self.fails:
+                raise ValueError("round 3")
+        return super().ask(facts, seed)
+
+
+@pytest.mark.parametrize("end", ["stop", "fault"])
+def test_round_is_written_while_the_next_is_asked(graph: Graph, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    load_graph(graph)
+    whole_run(graph, "whole")
+    probe, plan = ThirdRoundProbe(graph, fails=end == "fault"), plan_for("run")
+    append = OutcomeStore.append
+
+    def append_later(store: OutcomeStore, places: range, outcomes: Sequence[Outcome], number: int, *rest: Any) -> None:
+        assert number != 2 or probe.asked.wait(10)
+        append(store, places, outcomes, number, *rest)
+
+    monkeypatch.setattr(OutcomeStore, "append", append_later)
+    begin_run(graph, probe, plan, "hash")
+    reported: list[int] = []
+    callbacks = Callbacks(
+        on_batch=lambda batch: reported.append(batch.done), should_stop=lambda: end == "stop" and reported[-1] == 2
+    )
+    if end == "stop":
+        report = continue_run(graph, probe, plan, callbacks, batch=3)
+        assert (report.stopped, report.rounds, report.asked) == (Stop.ASKED_TO, 2, 16)
+    else:
+        with pytest.raises(ValueError, match="round 3"):
+            continue_run(graph, probe, plan, callbacks, batch=3)
+    # The second round was written after the third had been asked, which does not count.
+    assert reported == [1, 2]
+    assert probe.asked.is_set()
+    assert (get_run(graph, "run")["round"], len(answers_of(graph, "run"))) == (2, 16)
+    assert run_rounds(graph, HashProbe(graph), plan).stopped is Stop.DONE
+    assert answers_of(graph, "run") == answers_of(graph, "whole")
+    assert beliefs_in(graph, "run") == beliefs_in(graph, "whole")
+    assert effects_in(graph, "run") == effects_in(graph, "whole")
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -411,7 +462,8 @@ def test_one_process_at_a_time(graph: Graph) -> None:
     assert len(refused) == 2 * ROUNDS
 
 
-def test_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
+@pytest.mark.parametrize("batch", [None, 3])
+def test_round_that_somebody_else_took_leaves_no_answers(graph: Graph, batch: int | None) -> None:
     load_graph(graph)
     probe, plan = HashProbe(graph), plan_for("run")
     begin_run(graph, probe, plan, "hash")
@@ -421,7 +473,7 @@ def test_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
             graph.write("beliefs/guard_round", id="run", round=4, asked=0, unaskable=0, unanswered=0)
 
     with pytest.raises(KgprobeError, match="has round 4 already"):
-        run_rounds(graph, probe, plan, on_batch=steal)
+        continue_run(graph, probe, plan, Callbacks(on_batch=steal), batch=batch)
     assert [answer["round"] for answer in answers_of(graph, "run")] == [1] * 8 + [2] * 8 + [3] * 8
 
 
