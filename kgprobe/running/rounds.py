@@ -4,7 +4,8 @@ docs/methods/rounds.md. Each round is one transaction guarded by ``Run.round``, 
 the seed and the round's number. So a killed run resumes to the same beliefs as an uninterrupted one.
 
 The learner updates beliefs: :data:`kgprobe.beliefs.register.LEARNERS`. With every learner a round costs its batch and
-the batch's neighbours.
+the batch's neighbours. Where facts are drawn ahead of the device, the learner ``hierarchical`` writes a round while the
+next one is asked. The latter is dropped if the run stops when the former is written.
 """
 
 import dataclasses
@@ -159,7 +160,7 @@ def continue_run(
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
             writer = _Writer(callbacks, behind=batch is not None and learner.chooses_unwritten)
-            with timing_the_device() as timed, _asking(probe, callbacks, batch) as ask:
+            with timing_the_device() as timed, _asking(probe, writer.callbacks, batch) as ask:
                 report = _do_rounds(ask, plan, run, store, learner, preferences, writer)
             keep_device_time(folder, timed)
             _settle(graph, run, learner, report.rounds, state)
@@ -379,10 +380,12 @@ class _Writer:
 
     Attributes:
         hubs: labels of entities that were excluded from propagation, by their ids.
+        callbacks: get no progress of a round before the last one is reported.
     """
 
     def __init__(self, callbacks: Callbacks, *, behind: bool) -> None:
         """Write each round at once, or ``behind``: in a thread, while the next round is chosen and asked."""
+        self.callbacks = dataclasses.replace(callbacks, on_part=self._report_part)
         self.hubs: dict[str, str] = {}
         self._callbacks, self._behind = callbacks, behind
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="kgprobe-behind")
@@ -407,6 +410,10 @@ class _Writer:
             self._written = None
             self._report(done)
         return self._stops
+
+    def _report_part(self, facts: float) -> None:
+        if self._written is None:
+            self._callbacks.on_part(facts)
 
     def _report(self, done: Round) -> None:
         self.hubs |= done.hubs

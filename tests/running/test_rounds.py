@@ -95,14 +95,18 @@ def test_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner
 def test_batches_ahead_leave_a_run_as_it_is(graph: Graph, learner: str) -> None:
     load_graph(graph)
     whole_run(graph, "whole", learner=learner)
-    parts: list[float] = []
+    parts: list[list[float]] = [[]]
     probe, plan = HashProbe(graph), plan_for("ahead", learner=learner)
     begin_run(graph, probe, plan, "hash")
-    continue_run(graph, probe, plan, Callbacks(on_part=parts.append), batch=3)
+    callbacks = Callbacks(on_part=lambda facts: parts[-1].append(facts), on_batch=lambda _: parts.append([]))
+    continue_run(graph, probe, plan, callbacks, batch=3)
     assert answers_of(graph, "ahead") == answers_of(graph, "whole")
     assert beliefs_in(graph, "ahead") == beliefs_in(graph, "whole")
     assert effects_in(graph, "ahead") == effects_in(graph, "whole")
-    assert parts == [*range(1, 9)] * ROUNDS
+    # A round has progress once the one before it is written.
+    assert parts[0] == [*range(1, 9)]
+    assert [len(part) for part in parts if part != [*range(9 - len(part), 9)]] == []
+    assert len(parts) == ROUNDS + 1
 
 
 class ThirdRoundProbe(HashProbe):
