@@ -3,8 +3,7 @@
 docs/methods/rounds.md. A round costs its batch and, with propagation, the facts around it.
 """
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -25,9 +24,6 @@ from kgprobe.sampling.columns.graph_columns import FactsById
 
 class CountLearner:
     """Beta parameters of the facts that a run has touched."""
-
-    # The graph computes them.
-    chooses_unwritten = False
 
     def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
         """Read the beliefs of a run so far. Cost: the graph's columns, and a scan of the beliefs."""
@@ -62,7 +58,13 @@ class CountLearner:
         """Return the function that counts a round's answers, and propagates them if the learner does."""
         return partial(self._apply, number, outcomes)
 
-    def _apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
+    def _apply(
+        self,
+        number: int,
+        outcomes: Sequence[Outcome],
+        chances: Sequence[float | None],
+        can_choose: Callable[[], None],
+    ) -> Applied:
         hubs: dict[str, str] = {}
 
         def follow(transaction: Transaction, applied: list[Row], answered: list[Row]) -> list[Row]:
@@ -85,12 +87,11 @@ class CountLearner:
                 changed |= rows_by("fact", propagated)
                 excluded = transaction.run("beliefs/hubs", rows=answered, max_degree=self._plan.options.max_degree)
                 hubs.update(column_by("id", "label", excluded))
+            _set_parameters(self._beliefs, self.keys, list(changed.values()))
+            can_choose()
             return list(changed.values())
 
         rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow)
-        clock = time.monotonic()
-        _set_parameters(self._beliefs, self.keys, rows)
-        seconds["update"] = time.monotonic() - clock
         return Applied(len(rows), seconds, hubs)
 
     def finish(self) -> None:

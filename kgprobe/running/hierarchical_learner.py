@@ -8,7 +8,7 @@ predicted once for the estimate of the whole graph.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -46,8 +46,6 @@ def _with_answers(beliefs: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
 
 class HierarchicalLearner:
     """The beliefs of a run, and their copy in the graph."""
-
-    chooses_unwritten = True
 
     def __init__(self, graph: Graph, plan: Plan, run: Row, labels: Mapping[str, str]) -> None:
         """Open what the run has learned.
@@ -106,7 +104,9 @@ class HierarchicalLearner:
         positions: Positions,
         learning: float,
         chances: Sequence[float | None],
+        can_choose: Callable[[], None],
     ) -> Applied:
+        can_choose()
         clock = time.monotonic()
         touched = self._beliefs.beliefs(positions)
         effects = self._beliefs.effects_rows(self._plan.run, self._parts_of(positions))

@@ -39,8 +39,9 @@ class Applied:
     hubs: dict[str, str] = field(default_factory=dict)
 
 
-# Writes a round, given the probability of each right answer by guessing; None where unknown.
-Write = Callable[[Sequence[float | None]], Applied]
+# Writes a round. It takes the probability of each right answer by guessing, None where unknown, and a function that it
+# calls as soon as the next round can be chosen.
+Write = Callable[[Sequence[float | None], Callable[[], None]], Applied]
 
 
 class Learner(Protocol):
@@ -48,12 +49,7 @@ class Learner(Protocol):
 
     A learner is constructed with the graph, the plan, the run's properties, and the labels of its relations by their
     ids.
-
-    Attributes:
-        chooses_unwritten: True if it can choose the next round while this one is being written.
     """
-
-    chooses_unwritten: bool
 
     @property
     def keys(self) -> "AskableFacts":

@@ -4,8 +4,8 @@ docs/methods/rounds.md. Each round is one transaction guarded by ``Run.round``, 
 the seed and the round's number. So a killed run resumes to the same beliefs as an uninterrupted one.
 
 The learner updates beliefs: :data:`kgprobe.beliefs.register.LEARNERS`. With every learner a round costs its batch and
-the batch's neighbours. Where facts are drawn ahead of the device, the learner ``hierarchical`` writes a round while the
-next one is asked. The latter is dropped if the run stops when the former is written.
+the batch's neighbours. Where facts are drawn ahead of the device, a round is written while the next one is asked; the
+latter is dropped if the run stops when the former is written.
 """
 
 import dataclasses
@@ -21,6 +21,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from threading import Event
 
 import msgspec
 
@@ -159,7 +160,7 @@ def continue_run(
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
-            writer = _Writer(callbacks, behind=batch is not None and learner.chooses_unwritten)
+            writer = _Writer(callbacks, behind=batch is not None)
             with timing_the_device() as timed, _asking(probe, writer.callbacks, batch) as ask:
                 report = _do_rounds(ask, plan, run, store, learner, preferences, writer)
             keep_device_time(folder, timed)
@@ -392,12 +393,15 @@ class _Writer:
         self._written: Future[Round] | None = None
         self._stops = False
 
-    def write(self, write: Callable[[], Round]) -> None:
-        """Write a round, after the one before it was reported."""
-        if self._behind:
-            self._written = self._pool.submit(copy_context().run, write)
-        else:
-            self._report(write())
+    def write(self, write: Callable[[Callable[[], None]], Round]) -> None:
+        """Write a round, after the one before it was reported, at least until it calls that the next can be chosen."""
+        if not self._behind:
+            self._report(write(lambda: None))
+            return
+        can_choose = Event()
+        self._written = self._pool.submit(copy_context().run, write, can_choose.set)
+        self._written.add_done_callback(lambda _: can_choose.set())
+        can_choose.wait()
 
     def stops(self, *, wait: bool = False) -> bool:
         """Report the last round once it is written; return True if a callback has stopped the run.
@@ -442,6 +446,7 @@ def _write(
     write: Write,
     learner: Learner,
     seconds: dict[str, float],
+    can_choose: Callable[[], None],
 ) -> Round:
     """Store a round's outcomes after ``before`` earlier ones, and let the learner write its beliefs."""
     inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
@@ -449,7 +454,7 @@ def _write(
     store.append(range(before, before + len(outcomes)), outcomes, number, inclusions, smallest)
     preferences.learn(outcomes)
     try:
-        applied = write(list(map(preferences.chance, outcomes)))
+        applied = write(list(map(preferences.chance, outcomes)), can_choose)
     except RoundTakenError:
         store.cut_to(before, number - 1)
         raise

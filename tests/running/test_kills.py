@@ -65,7 +65,8 @@ def of_run(graph: Graph, run: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("learner", "batch"), [("propagation", None), ("hierarchical", None), ("hierarchical", 8)])
+@pytest.mark.parametrize("learner", PHASES)
+@pytest.mark.parametrize("batch", [None, 8])
 def test_run_killed_in_any_phase_counts_answers_once(graph: Graph, home: Path, learner: str, batch: int | None) -> None:
     load_graph(graph)
     begin_or_go_on(graph, "undisturbed", ROUNDS, learner=learner)

@@ -5,7 +5,7 @@ import re
 import stat
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from kgprobe.answers.callbacks import Callbacks, Stop
-from kgprobe.answers.store import FILE, OutcomeStore
+from kgprobe.answers.store import FILE
 from kgprobe.api import rounds as library
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
 from kgprobe.beliefs.summary import summarize
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import list_runs, run_folder
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -124,18 +124,21 @@ class ThirdRoundProbe(HashProbe):
         return super().ask(facts, seed)
 
 
-@pytest.mark.parametrize("end", ["stop", "fault"])
-def test_round_is_written_while_the_next_is_asked(graph: Graph, monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+@pytest.mark.parametrize(("end", "learner"), [("stop", "propagation"), ("fault", "hierarchical")])
+def test_round_is_written_while_the_next_is_asked(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, end: str, learner: str
+) -> None:
     load_graph(graph)
-    whole_run(graph, "whole")
-    probe, plan = ThirdRoundProbe(graph, fails=end == "fault"), plan_for("run")
-    append = OutcomeStore.append
+    whole_run(graph, "whole", learner=learner)
+    probe, plan = ThirdRoundProbe(graph, fails=end == "fault"), plan_for("run", learner=learner)
+    run, rounds = Transaction.run, count(1)
 
-    def append_later(store: OutcomeStore, places: range, outcomes: Sequence[Outcome], number: int, *rest: Any) -> None:
-        assert number != 2 or probe.asked.wait(10)
-        append(store, places, outcomes, number, *rest)
+    def run_later(transaction: Transaction, query: str, **parameters: Any) -> Any:
+        if query == "beliefs/summarize" and next(rounds) == 2:
+            assert probe.asked.wait(10)
+        return run(transaction, query, **parameters)
 
-    monkeypatch.setattr(OutcomeStore, "append", append_later)
+    monkeypatch.setattr(Transaction, "run", run_later)
     begin_run(graph, probe, plan, "hash")
     reported: list[int] = []
     callbacks = Callbacks(
