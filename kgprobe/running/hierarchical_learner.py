@@ -40,7 +40,9 @@ _BELIEFS = 5_000
 
 def _with_answers(beliefs: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
     """Return the beliefs of facts in the graph, with the counts of their own answers and their round."""
-    counts = {row["fact"]: {name: row.get(name) for name in ("right", "wrong", "chances", "round")} for row in answers}
+    counts: dict[str, Row] = {}
+    for row in answers:
+        counts[row["fact"]] = {name: row.get(name) for name in ("right", "wrong", "chances", "round")}
     return [belief | counts[belief["fact"]] for belief in beliefs if belief["fact"] in counts]
 
 
