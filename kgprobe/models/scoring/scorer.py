@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, pairwise, starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -367,7 +367,7 @@ class Scorer(TextScorer):
         Each tree is returned once, with values of shape (edges, 2), equal if the edge's own token is the most probable.
         """
         with in_eval_mode(self.model):
-            return [pair for part, values in self._edges(trees) for pair in by_tree(part, values)]
+            return list(chain.from_iterable(starmap(by_tree, self._edges(trees))))
 
     def growing(self) -> EdgeScorer:
         """Return a scorer for trees that grow turn by turn, as in a search; it keeps computed nodes.
@@ -383,7 +383,8 @@ class Scorer(TextScorer):
     def edges_after(self, trees: Sequence[Tree], beginnings: Mapping[int, int]) -> list[tuple[Tree, Floats]]:
         """Return the log-probability of every edge; keep beginnings of prompts, see :meth:`score_tokenized`."""
         with in_eval_mode(self.model):
-            return [pair for part, values in self._edges(trees, beginnings) for pair in by_tree(part, values[:, 0])]
+            edges = chain.from_iterable(starmap(by_tree, self._edges(trees, beginnings)))
+            return [(tree, values[:, 0]) for tree, values in edges]
 
     @torch.inference_mode()
     def _edges(
