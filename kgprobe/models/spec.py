@@ -166,6 +166,7 @@ def load_scorer(
         batch_tokens=batch_tokens,
         bos=bos,
         remembered=remembered,
+        from_files=True,
     )
     # An encoder's files have other heads, too; the scorer's reason says more.
     if loaded.unused:
