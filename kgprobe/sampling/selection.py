@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from kgprobe.base.arguments import optional_number, several, whole_number
 from kgprobe.base.dates import as_of_day
 from kgprobe.base.errors import ArgumentError, KgprobeError, UnknownNameError
+from kgprobe.base.files import home
 from kgprobe.base.options import make_options
 from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph
@@ -58,6 +59,9 @@ Int64s = NDArray[np.int64]
 RANGES = 10
 
 _FACTS_AT_ONCE = 10_000
+
+# Number of drawn facts that are compared with the graph.
+_FACTS_CHECKED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +224,36 @@ def choose_facts(
         identity |= {"count": len(listed.keys), "sha256": digest.hexdigest()}
     if draw.with_former:
         identity["with_former"] = True
+    notes = []
+    source: Keys
     if draw.balance is None:
-        keys = _facts_to_draw(graph, relations, as_of, listed, draw)
-        return SelectedFacts(sample_facts(keys, limit, seed), missing, identity, len(keys))
-    facts = _popular_facts(graph, relations, as_of, listed, draw)
-    notes = [f"{facts.unknown:,} facts are left out: the {draw.balance} of an end is unknown."] * bool(facts.unknown)
-    identity |= {"order": BALANCED_ORDER, "balance": draw.balance}
-    return SelectedFacts(balanced_sample(facts, limit, seed), missing, identity, len(facts.keys), notes)
+        source = _facts_to_draw(graph, relations, as_of, listed, draw)
+        keys = sample_facts(source, limit, seed)
+    else:
+        facts = _popular_facts(graph, relations, as_of, listed, draw)
+        if facts.unknown:
+            notes = [f"{facts.unknown:,} facts are left out: the {draw.balance} of an end is unknown."]
+        identity |= {"order": BALANCED_ORDER, "balance": draw.balance}
+        source = facts.keys
+        keys = balanced_sample(facts, limit, seed)
+    if isinstance(source, AskableFacts):
+        _check_columns(graph, keys, as_of)
+    return SelectedFacts(keys, missing, identity, len(source), notes)
+
+
+def _check_columns(graph: Graph, keys: Keys, as_of: int) -> None:
+    """Raise KgprobeError if a drawn fact can no longer be asked. Cost: a look-up from each subject, at most 1,000."""
+    rows = key_rows(keys[place] for place in range(min(len(keys), _FACTS_CHECKED)))
+    askable = {
+        FactKey(row["subject"], row["fact"]) for row in graph.read("sample/still_askable", rows=rows, as_of=as_of)
+    }
+    for row in rows:
+        if FactKey(**row) not in askable:
+            raise KgprobeError(
+                f"The graph was changed by hand after it was read: the fact {row['fact']} of {row['subject']} is"
+                f" missing, not current at {as_of}, or without a name at an end. Delete {home() / 'columns'}, so that"
+                " the graph is read again."
+            )
 
 
 def _facts_to_draw(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from kgprobe.base.errors import KgprobeError
 from kgprobe.base.progress import Task
 from kgprobe.base.records import Entity, Fact
 from kgprobe.graph.client import Graph
@@ -26,7 +27,9 @@ from kgprobe.sampling.columns.graph_columns import (
 )
 from kgprobe.sampling.columns.making import ALWAYS, FOREVER
 from kgprobe.sampling.columns.statement_negatives import ColumnNegatives, NegativeArrays
+from kgprobe.sampling.drawing import DrawOptions
 from kgprobe.sampling.keys import FactKey, seeded_number
+from kgprobe.sampling.selection import choose_facts
 from kgprobe.sampling.statement_negatives import ENDS
 from tests.sampling.naive_negatives import RELATIONS, Naive, Triple, graph_of
 from tests.written_source import WrittenSource
@@ -160,6 +163,24 @@ def test_graph_has_the_same_columns_however_it_was_loaded(
     graph.query("MATCH ()-[fact:FACT {id: 'more'}]->() DELETE fact")
     assert "more" not in open_columns(graph).fact_ids.to_pylist()
     assert not kept.exists()
+
+
+@pytest.mark.parametrize("balance", [None, "degree"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "MATCH ()-[fact:FACT {id: 'f'}]->() SET fact.until = 20191231",
+        "MATCH (s)-[fact:FACT {id: 'f'}]->() CREATE (s)-[:FACT {id: 'g', relation: 'r'}]->(s) DELETE fact",
+        "MATCH (o:Entity {id: 'o'}) SET o.label = ''",
+    ],
+)
+def test_drawn_fact_that_was_changed_by_hand_is_named(graph: Graph, balance: str | None, change: str) -> None:
+    load(graph, WrittenSource([Entity("s", "Sam"), Entity("o", "Otto")], [Fact("f", "s", "r", "o")]))
+    draw = DrawOptions(balance=balance)
+    assert list(choose_facts(graph, ["r"], as_of=20260101, draw=draw).keys) == [FactKey("s", "f")]
+    graph.query(change)
+    with pytest.raises(KgprobeError, match=r"the fact f of s is missing, not current at 20260101.*Delete \S+columns"):
+        choose_facts(graph, ["r"], as_of=20260101, draw=draw)
 
 
 def test_facts_by_id_are_sorted_and_found(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
