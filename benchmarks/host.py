@@ -11,7 +11,11 @@ Cases, from the example graph, the first two as in ``benchmarks.scoring``:
 - ``examples``: 20 questions with 100 options each, after a common prompt of 50 examples;
 - ``probe``: a measurement of the probe ``distractors``, with ten distractors for each of ``--facts`` facts: queries,
   sentences, scoring, evidence and files;
-- ``rounds``: the same probe, in rounds of 64 facts.
+- ``rounds``: the same probe, in rounds of 64 facts;
+- ``label``: a label table of ``--facts`` facts, asked three times each by distractors and by examples;
+- ``judge``: ``judge predict`` on a synthetic graph of ``--facts`` facts, each with a negative, with a random judge.
+
+In the case ``judge``, a name of ``--names-per-second`` is a statement.
 
 ``first`` is a call with names that were not seen before, ``again`` the fastest of several with the same names and
 prompts. The rate per second of the process's time on all cores, ``per core``, depends less on what else the machine
@@ -22,11 +26,13 @@ import cProfile
 import math
 import os
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import click
 import numpy as np
@@ -34,8 +40,13 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.modeling_outputs import BaseModelOutputWithPast
 
+from benchmarks.judged_graph import AS_OF, random_judge
+from benchmarks.judging import AFTER, BEFORE
 from benchmarks.report import Report, Row, show, versions_of
 from benchmarks.scoring.cases import Case, distractors_case, examples_case, read_example
+from benchmarks.synthetic import SyntheticSource
+from kgprobe.api.judging import judge_graph
+from kgprobe.api.labelling import label_facts
 from kgprobe.api.measuring import measure
 from kgprobe.api.rounds import run_rounds
 from kgprobe.cli.options import json_option, seed_option
@@ -43,6 +54,7 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import load
 from kgprobe.graph.servers.opening import open_graph
 from kgprobe.graph.servers.signals import ending_in_order
+from kgprobe.judge.prompts import StatePrompt
 from kgprobe.models.computing import ALL_ASKING, DeviceTime
 from kgprobe.models.demo import demo_model_folder
 from kgprobe.models.model import REMEMBERED, Model
@@ -50,6 +62,8 @@ from kgprobe.models.scoring.contract import Floats
 from kgprobe.models.scoring.forward import AnyPrefix
 from kgprobe.models.scoring.projection import VocabularyProjection
 from kgprobe.models.scoring.scorer import PreparedBatch, Scorer
+from kgprobe.models.scoring.trie import Integers
+from kgprobe.models.states.reader import StateReader, state_size
 from kgprobe.sources.contract import open_source
 
 CASES = {"distractors": distractors_case, "examples": examples_case}
@@ -69,7 +83,12 @@ class ZeroProjection(VocabularyProjection):
 
 
 class ZeroLayers(torch.nn.Module):
-    """A model's body whose states are zeros, of width 1."""
+    """A model's body whose states are zeros, of width 1; its layers are not used."""
+
+    def __init__(self) -> None:
+        """Make layers to be counted."""
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Identity() for _ in _LAYERS)
 
     def forward(
         self, input_ids: torch.Tensor, cache: Any = None, use_cache: bool = False, **_: Any
@@ -95,12 +114,13 @@ class IdleScorer(Scorer):
         """Replace layers and projection.
 
         Args:
-            width: width of the layers in the plan, which weighs attention against products.
+            width: width of the layers in the plan, which weighs attention against products; and of states.
             device: ``meta``, where operations take no time, or ``cpu``.
             batch_tokens: padded tokens per forward pass.
         """
         setattr(self.model, self.model.base_model_prefix, ZeroLayers())
         self.model.to(torch.device(device))  # type: ignore[arg-type]
+        self.model.config.hidden_size = width
         weight = torch.zeros((1, 1)).expand(self.model.config.vocab_size, width)
         self.choice = replace(self.choice, projection=ZeroProjection(weight, None, 1.0, None))
         self.limits.tokens = batch_tokens
@@ -116,6 +136,13 @@ class IdleScorer(Scorer):
         names = sum(len(tree.members) for forest in batch.forests for tree in forest.trees)
         time.sleep(names / self.names_per_second)
         return super()._compute(projection, batch, prefix, tokens)
+
+
+def idle_states(self: StateReader, places: Integers, run: Callable[[], torch.Tensor]) -> torch.Tensor:
+    """Return zeros as the states of texts, after as long as the device takes; replaces a method of readers."""
+    run()
+    time.sleep(len(places) / self._scorer.names_per_second)  # type: ignore[attr-defined]
+    return torch.zeros((len(places), len(self.layers), state_size(self._model)))
 
 
 def idle_scorer(device: str, batch_tokens: int, remembered: int) -> IdleScorer:
@@ -170,13 +197,13 @@ def rates(scorer: Scorer, case: Case, profiler: cProfile.Profile | None) -> list
 
 
 def asking_rates(case: str, scorer: IdleScorer, facts: int, seed: int, profiler: cProfile.Profile | None) -> list[Row]:
-    """Return the rows of a measurement of this many facts of the example graph, or of rounds with as many questions."""
+    """Return the rows of asking this many facts of the example graph, or of judging a graph of as many."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="kgprobe-")))
         os.environ["KGPROBE_HOME"] = str(folder)
         stack.enter_context(ending_in_order())
         graph = stack.enter_context(open_graph(folder / "graph"))
-        load(graph, open_source("example"))
+        load(graph, SyntheticSource(facts, degree=8) if case == "judge" else open_source("example"))
         model = Model(scorer.name, scorer=scorer)
         # The engine's compiler warms up.
         measure(graph, model, "distractors", limit=facts // 4, seed=seed + 1, distractors=100)
@@ -202,7 +229,19 @@ def _run_rounds(graph: Graph, model: Model, facts: int, seed: int) -> None:
     run_rounds(graph, model, "distractors", seed=seed, rounds=rounds, facts_per_round=size, distractors=100)
 
 
-ASKING = {"probe": _measure, "rounds": _run_rounds}
+def _label(graph: Graph, model: Model, facts: int, seed: int) -> None:
+    label_facts(graph, model, ways="distractors,examples", limit=facts, seed=seed)
+
+
+def _judge(graph: Graph, model: Model, facts: int, seed: int) -> None:
+    del facts
+    with mock.patch.object(StateReader, "_states_at", idle_states):
+        relations = [f"P{number}" for number in range(5)]
+        judge = random_judge(graph, model.local_scorer(), relations, StatePrompt(BEFORE, AFTER), AS_OF)
+        judge_graph(graph, judge, model=model, seed=seed)
+
+
+ASKING = {"probe": _measure, "rounds": _run_rounds, "label": _label, "judge": _judge}
 
 
 @click.command(context_settings={"max_content_width": 100})

@@ -50,7 +50,7 @@ from kgprobe.graph.record_batches import (
 )
 from kgprobe.graph.rows import column_by
 from kgprobe.graph.twins import drop_twins, write_twins
-from kgprobe.sources.contract import Source, folded_by, languages_of
+from kgprobe.sources.contract import Source, folded_by, languages_of, not_loaded_of
 
 
 class WrittenBatch(NamedTuple):
@@ -215,6 +215,7 @@ class LoadCounts:
         outside: facts left out because a filter of the source left out their object.
         resumed: True if an interrupted load was continued.
         folded: names that were changed, see :func:`~kgprobe.sources.values.plain_name`.
+        not_loaded: statements of the source that are not loaded, by kind.
     """
 
     records: Counter[str] = field(default_factory=Counter)
@@ -227,6 +228,7 @@ class LoadCounts:
     outside: int = 0
     resumed: bool = False
     folded: int = 0
+    not_loaded: Mapping[str, int] = field(default_factory=dict)
 
     def reject(self, problems: Iterable[Problem], source: Source, report_problem: Callable[[str], None]) -> None:
         """Count and report rejected records."""
@@ -317,6 +319,7 @@ def load(
             report.folded += batch.folded
             report_progress(stage, batch.records)
     report.folded += folded_by(source)
+    report.not_loaded = not_loaded_of(source)
     return report
 
 

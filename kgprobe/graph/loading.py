@@ -7,11 +7,10 @@ from typing import Any, TypeAlias
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.base.sanitize import counted
-from kgprobe.graph.bulk.bulk_files import BulkCounts
 from kgprobe.graph.client import Graph
 from kgprobe.graph.ingest import LoadCounts
 from kgprobe.graph.ingest import load as ingest
-from kgprobe.sources.contract import ReadsGraph, Source, not_loaded_of
+from kgprobe.sources.contract import ReadsGraph, Source
 
 # Messages about skipped records in a report; callers get each of them through ``on_problem``.
 KEPT_PROBLEMS = 20
@@ -138,7 +137,7 @@ def load_source(
         report_problem=keeping(problems, on_problem),
         report_progress=measuring("Loading", source, on_progress),
     )
-    return report_of(source.name, counts, problems, not_loaded_of(source), resumed=counts.resumed)
+    return report_of(source.name, counts, problems)
 
 
 def keeping(problems: list[str], on_problem: OnProblem) -> OnProblem:
@@ -164,30 +163,20 @@ def measuring(work: str, source: Source, on_progress: OnProgress) -> Callable[[s
     return report
 
 
-def report_of(
-    source: str,
-    counts: LoadCounts | BulkCounts,
-    problems: Sequence[str],
-    not_loaded: Mapping[str, int],
-    *,
-    resumed: bool,
-) -> LoadReport:
+def report_of(source: str, counts: LoadCounts, problems: Sequence[str]) -> LoadReport:
     """Return the report of a load with these counts."""
-    created, changed = (counts.created, counts.changed) if isinstance(counts, LoadCounts) else (counts.written, {})
     kinds = ("entities", "relations", "facts")
     return LoadReport(
         source=source,
-        entities=counts.written.get("entities", 0),
-        relations=counts.written.get("relations", 0),
-        facts=counts.written.get("facts", 0),
-        created={kind: created.get(kind, 0) for kind in kinds},
-        changed={kind: changed.get(kind, 0) for kind in kinds},
-        properties=sorted(counts.properties) if isinstance(counts, LoadCounts) else (),
+        **{kind: counts.written[kind] for kind in kinds},
+        created={kind: counts.created[kind] for kind in kinds},
+        changed={kind: counts.changed[kind] for kind in kinds},
+        properties=sorted(counts.properties),
         skipped={**_NONE_SKIPPED, **counts.problems},
         outside=counts.outside,
-        resumed=resumed,
+        resumed=counts.resumed,
         problems=problems,
         broken=tuple(counts.broken),
-        not_loaded=not_loaded,
+        not_loaded=counts.not_loaded,
         folded=counts.folded,
     )

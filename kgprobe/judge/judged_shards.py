@@ -8,7 +8,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from kgprobe.answers.settings import claim
 from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.files import make_folder, replacing
 from kgprobe.models.computing import timing_the_device
+from kgprobe.running.ahead import ask_ahead
 
 # Name of such a folder in messages.
 JUDGED_GRAPH = "judged graph"
@@ -126,27 +128,31 @@ def judge_shards(
     folder: Path,
     config: Mapping[str, Any],
     shards: Shards,
-    make: Callable[[range], pa.Table],
+    judge: Callable[[range], Callable[[], pa.Table]],
     *,
+    ahead: bool = False,
     share: ShardShare = WHOLE,
     callbacks: Callbacks = NO_CALLBACKS,
 ) -> JudgedShards:
     """Make the missing shards in sequence, and wait for shards that other processes make.
 
-    Memory: one shard.
+    Memory: one shard, or three with ``ahead``.
 
     Args:
         shards: of facts in a fixed order.
-        make: returns the rows of the facts in some places, in this order.
-        callbacks: ``on_batch`` is called after each shard, ``on_part`` within it if ``make`` reports its progress.
+        judge: judges the facts in some places, and returns a function that makes their rows, in this order.
+        ahead: True to draw the next shard and to write the one before while the device computes, see
+            :mod:`kgprobe.running.ahead`. Does not affect the rows.
+        callbacks: ``on_batch`` is called after each shard, ``on_part`` within it if ``judge`` reports its progress.
     """
 
-    def make_places(number: int) -> pa.Table:
+    def judge_places(number: int) -> Callable[[], pa.Table]:
         places = shards.places(number)
         with callbacks.hearing(len(places)):
-            return make(places)
+            return judge(places)
 
-    return finish_shards(folder, config, shards, partial(_make_in_sequence, folder, make_places), share, callbacks)
+    make_all = partial(_make_in_sequence, folder, judge_places, ahead)
+    return finish_shards(folder, config, shards, make_all, share, callbacks)
 
 
 def finish_shards(
@@ -195,31 +201,39 @@ def _lock_share(folder: Path, config: Mapping[str, Any], share: ShardShare) -> I
         raise KgprobeError(f"Another process makes the share {share} of {folder}.") from error
 
 
-def make_shard(folder: Path, number: int, make: Callable[[], pa.Table]) -> bool:
-    """Make a shard and write it atomically, unless another process makes it.
+def make_shard(folder: Path, number: int, judge: Callable[[], Callable[[], pa.Table]]) -> Callable[[], None] | None:
+    """Judge the facts of a shard, and return the function that writes it; None while another process makes it.
 
-    Shares of two processes can overlap, so each shard has its own lock.
+    Shares of two processes can overlap, so each shard has its own lock, until it is written.
 
     Args:
-        make: returns the shard's rows; not called if the shard exists or another process makes it.
-
-    Returns:
-        True if the shard exists now.
+        judge: returns the function that makes the shard's rows; not called if the shard exists.
     """
     path = shard_path(folder, number)
     lock = path.with_suffix(".lock")
-    try:
-        with filelock.FileLock(lock, timeout=0):
-            if not path.exists():
-                table = make()
-                with replacing(path) as unfinished:
-                    pq.write_table(table, unfinished, compression="zstd")
-            # A process that waits for the old lock will see the shard.
-            with suppress(OSError):
-                lock.unlink()
-    except filelock.Timeout:
-        return path.exists()
-    return True
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(filelock.FileLock(lock, timeout=0, thread_local=False))
+        except filelock.Timeout:
+            return (lambda: None) if path.exists() else None
+        stack.callback(_remove, lock)
+        make = None if path.exists() else judge()
+        return partial(_write, path, make, stack.pop_all())
+
+
+def _write(path: Path, make: Callable[[], pa.Table] | None, lock: ExitStack) -> None:
+    """Write a shard atomically, unless it exists, and release its lock."""
+    with lock:
+        if make is not None:
+            table = make()
+            with replacing(path) as unfinished:
+                pq.write_table(table, unfinished, compression="zstd")
+
+
+def _remove(lock: Path) -> None:
+    """Remove the file of a lock; a process that waits for it will see the shard."""
+    with suppress(OSError):
+        lock.unlink()
 
 
 def missing_shards(folder: Path, numbers: Iterable[int]) -> list[int]:
@@ -227,18 +241,36 @@ def missing_shards(folder: Path, numbers: Iterable[int]) -> list[int]:
     return [number for number in numbers if not shard_path(folder, number).exists()]
 
 
-def _make_in_sequence(folder: Path, make: Callable[[int], pa.Table], missing: list[int]) -> Generator[int | None]:
-    waiting = deque(missing)
+def _make_in_sequence(
+    folder: Path, judge: Callable[[int], Callable[[], pa.Table]], ahead: bool, missing: list[int]
+) -> Generator[int | None]:
+    waiting, begun = deque(missing), deque[int]()
     busy = 0
-    while waiting:
-        number = waiting.popleft()
-        if make_shard(folder, number, partial(make, number)):
-            busy = 0
-            yield number
-        else:
-            # Another process makes it: check again last, in case that process stops before the end.
-            waiting.append(number)
-            busy += 1
-            yield None
-        if busy and busy >= len(waiting):
-            time.sleep(LOOK_SECONDS)
+
+    def begin() -> Callable[[], Callable[[], None] | None] | None:
+        if not waiting:
+            return None
+        begun.append(waiting.popleft())
+        return partial(make_shard, folder, begun[-1], partial(judge, begun[-1]))
+
+    with ThreadPoolExecutor(1) as writer, closing(ask_ahead(begin, ahead=ahead)) as writes:
+        written: Future[None] | None = None
+        for write in writes:
+            number = begun.popleft()
+            if write is None:
+                # Another process makes it: check again last, in case that process stops before the end.
+                waiting.append(number)
+                busy += 1
+                yield None
+            else:
+                busy = 0
+                before, written = written, writer.submit(write)
+                if before is not None:
+                    before.result()
+                if not ahead:
+                    written.result()
+                yield number
+            if busy and busy >= len(waiting):
+                time.sleep(LOOK_SECONDS)
+        if written is not None:
+            written.result()

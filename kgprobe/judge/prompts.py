@@ -1,6 +1,6 @@
 """Prompts for reading hidden states of statements: if possible, the prompt of the labels."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from kgprobe.probes.true_false import STATEMENT
 
 if TYPE_CHECKING:
     from kgprobe.models.scoring.scorer import Scorer
-    from kgprobe.models.states.reader import StateReader, States
+    from kgprobe.models.states.reader import PreparedTexts, StateReader, States
 
 Doubles = NDArray[np.float64]
 
@@ -66,9 +66,23 @@ def read_statements(
     virtual: NDArray[np.float32] | None = None,
 ) -> "States":
     """Return the states of statements within the prompt; virtual embeddings replace the text before them."""
-    texts = [f"{statement}{prompt.after}" for statement in statements]
-    before = prompt.before if virtual is None else ""
-    return reader.read(texts, beginning=before, chat=prompt.chat, virtual=virtual, progress=progress)
+    return reader.read(**_texts(prompt, statements, virtual), progress=progress)
+
+
+def prepare_statements(
+    reader: "StateReader", prompt: StatePrompt, statements: Sequence[str], virtual: NDArray[np.float32] | None
+) -> "Generator[PreparedTexts]":
+    """Yield parts of the statements, see :meth:`~kgprobe.models.states.reader.StateReader.prepare`."""
+    return reader.prepare(**_texts(prompt, statements, virtual))
+
+
+def _texts(prompt: StatePrompt, statements: Sequence[str], virtual: NDArray[np.float32] | None) -> dict[str, Any]:
+    return {
+        "texts": [f"{statement}{prompt.after}" for statement in statements],
+        "beginning": prompt.before if virtual is None else "",
+        "chat": prompt.chat,
+        "virtual": virtual,
+    }
 
 
 def word_probabilities(

@@ -8,10 +8,11 @@ to the folder of the judged graph, on a shared disk. If a worker dies, another o
 """
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +42,14 @@ from kgprobe.judge.judged_shards import (
     shards_of,
 )
 from kgprobe.judge.labels import pick
-from kgprobe.judge.prompts import read_statements
+from kgprobe.judge.prompts import prepare_statements
+from kgprobe.models.computing import in_turn
 from kgprobe.models.model import Model, Models
 from kgprobe.models.on_ray.workers import ModelPlan, OpenModel, Workers
 from kgprobe.models.spec_forms import LocalOptions
-from kgprobe.models.states.reader import StateReader
+from kgprobe.models.states.reader import PreparedTexts, StateReader
 from kgprobe.probes.statements.items import StatementWords, statement_relations
-from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, Judgements, metrics_of
+from kgprobe.probes.statements.metrics import JUDGEMENTS, NONE, metrics_of
 from kgprobe.sampling.columns.graph_columns import (
     GraphColumns,
     Int64s,
@@ -67,8 +69,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-# Number of statements whose hidden states are in memory at a time.
-_STATEMENTS = 4096
 # Number of the random stream that chooses templates.
 _TEMPLATE = 5
 
@@ -111,6 +111,10 @@ class GraphJudge:
         Cost: see :class:`~kgprobe.models.states.reader.StateReader`; statements with a common prefix share its
         computation.
         """
+        return self.judge(places)()
+
+    def judge(self, places: range) -> Callable[[], pa.Table]:
+        """Return a function that makes the table of :meth:`predict` without the model."""
         facts = self.facts[places.start : places.stop]
         columns, count = self._columns, self._settings.negatives
         ids = columns.fact_ids.take(pa.array(facts)).to_pylist()
@@ -122,18 +126,7 @@ class GraphJudge:
             row, column = divmod(place, count + 1)
             if column == 0:
                 reasons[row] = f"the model cannot take its statement: {why}"
-        judgements = np.full(len(probabilities), NONE, dtype=np.int8)
-        answered = ~np.isnan(probabilities[:, 0])
-        judgements[answered] = probabilities[answered].argmax(axis=1)
-        return self._table(
-            facts,
-            ids,
-            negatives,
-            texts,
-            reasons,
-            probabilities.reshape(len(facts), count + 1, -1),
-            judgements.reshape(-1, count + 1),
-        )
+        return partial(self._table, facts, ids, negatives, texts, reasons, probabilities)
 
     def _verbalize(
         self, facts: Int64s, bases: NDArray[np.uint64], negatives: NegativeArrays
@@ -186,21 +179,29 @@ class GraphJudge:
 
     def _probabilities(self, texts: Sequence[str | None]) -> tuple[Floats, Mapping[int, str]]:
         """Return the probabilities of the answers to statements, shape (statements, 3), NaN for those with a reason."""
-        probabilities = np.full((len(texts), len(JUDGEMENTS)), np.nan, dtype=np.float32)
-        reasons: dict[int, str] = {}
         statements = {place: text for place, text in enumerate(texts) if text is not None}
         order = sorted(statements, key=statements.__getitem__)
-        progress, judge = share_counter(len(order)), self._judge
-        for first in range(0, len(order), _STATEMENTS):
-            part = order[first : first + _STATEMENTS]
-            chosen = list(map(statements.__getitem__, part))
-            read = read_statements(self._states, judge.prompt, chosen, progress, judge.virtual)
-            kept = np.setdiff1d(np.arange(len(part)), list(read.reasons))
-            places = np.array(part)[kept]
+        chosen = list(map(statements.__getitem__, order))
+        with closing(prepare_statements(self._states, self._judge.prompt, chosen, self._judge.virtual)) as parts:
+            # The first part is prepared in this thread.
+            prepared = chain(list(islice(parts, 1)), parts)
+            return self._read(len(texts), np.array(order, dtype=np.int64), prepared, share_counter(len(order)))
+
+    @in_turn
+    def _read(
+        self, count: int, order: Int64s, parts: Iterator[PreparedTexts], progress: Callable[[int], None]
+    ) -> tuple[Floats, Mapping[int, str]]:
+        """Compute all parts of the texts, whose places are in ``order``; see :meth:`_probabilities`."""
+        probabilities = np.full((count, len(JUDGEMENTS)), np.nan, dtype=np.float32)
+        reasons: dict[int, str] = {}
+        for part in parts:
+            read = self._states.compute(part, progress)
+            own, order = np.split(order, [part.count])
+            places = own[part.places]
             # Each fact's own statement comes before those of its negatives.
             truths = places % (self._settings.negatives + 1) == 0
-            probabilities[places] = judge.classifier.probabilities(read.values[kept, 0], truths)
-            reasons.update((part[number], reason) for number, reason in read.reasons.items())
+            probabilities[places] = self._judge.classifier.probabilities(read.values[part.places, 0], truths)
+            reasons.update((int(own[place]), reason) for place, reason in part.reasons.items())
         return probabilities, reasons
 
     def _table(
@@ -210,13 +211,15 @@ class GraphJudge:
         negatives: NegativeArrays,
         texts: Sequence[str | None],
         reasons: Sequence[str | None],
-        probabilities: Floats,
-        judgements: Judgements,
+        answers: Floats,
     ) -> pa.Table:
-        columns = self._columns
+        columns, wide = self._columns, self._settings.negatives + 1
+        probabilities = answers.reshape(len(facts), wide, -1)
+        judgements = np.full((len(facts), wide), NONE, dtype=np.int8)
+        answered = ~np.isnan(probabilities[..., 0])
+        judgements[answered] = probabilities[answered].argmax(axis=1)
         subjects, objects = columns.subjects[facts], columns.objects[facts]
         metrics = metrics_of(judgements[:, 0], judgements[:, 1:])
-        wide = self._settings.negatives + 1
         # After each fact's own statement come those of its negatives, except the missing ones.
         places = np.flatnonzero([place % wide > 0 and text is not None for place, text in enumerate(texts)])
         rows, numbers = np.divmod(places, wide)
@@ -308,8 +311,8 @@ class PreparedJudging:
 
     def run(self, folder: Path, share: ShardShare, callbacks: Callbacks = NO_CALLBACKS) -> JudgedShards:
         """Make the missing shards of a share in a folder, in this process."""
-        make = self.plan.open(self.scorer).predict
-        shards = judge_shards(folder, self.config, self.shards, make, share=share, callbacks=callbacks)
+        judge, ahead = self.plan.open(self.scorer).judge, not self.scorer.on_host
+        shards = judge_shards(folder, self.config, self.shards, judge, ahead=ahead, share=share, callbacks=callbacks)
         self.write_names(folder)
         return shards
 
@@ -409,8 +412,9 @@ class ShardWorker:
     def make(self, number: int) -> int:
         """Make the shard of this number, or wait until another process has made it; return the number."""
         places = self._shards.places(number)
-        while not make_shard(self._folder, number, partial(self._graph_judge.predict, places)):
+        while (write := make_shard(self._folder, number, partial(self._graph_judge.judge, places))) is None:
             time.sleep(LOOK_SECONDS)
+        write()
         return number
 
 

@@ -20,6 +20,7 @@ from kgprobe.judge.judged_facts import SCHEMA
 from kgprobe.models.generating.generator import Request
 from kgprobe.models.generating.local import LocalGenerator
 from kgprobe.models.model import Models
+from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.states.reader import StateReader
 from tests.api.judged_world import (
     AFTER,
@@ -212,8 +213,10 @@ def test_judge_graph_figures_are_stored_in_the_graph(graph: Graph, judge: Judge)
 
 
 @pytest.mark.parametrize("endpoint", ["arcadedb"], indirect=True)
-def test_what_was_stopped_goes_on(graph: Graph, judge: Judge) -> None:
+def test_what_was_stopped_goes_on(graph: Graph, judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _ = judge_world(graph, judge, name="whole")
+    # As with a GPU, the next shard is drawn ahead.
+    monkeypatch.setattr(Scorer, "on_host", False)
     started: list[Any] = []
     done: list[int] = []
 

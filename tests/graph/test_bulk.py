@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -364,11 +366,10 @@ def test_conversion_that_ends_early_leaves_nothing(tmp_path: Path) -> None:
 @given(st.lists(st.tuples(st.text() | st.none(), st.integers(0, 9) | st.none()), max_size=5))
 def test_row_files_any_text_is_read_back(rows: list[tuple[str | None, int | None]]) -> None:
     with TemporaryDirectory() as folder:
-        files = staging.RowFiles(Path(folder), "rows", "text,number:long")
-        for part in (rows[:2], rows[2:]):
-            texts, numbers = zip(*part, strict=True) if part else ((), ())
-            files.add({"text": pa.array(texts, pa.string()), "number": pa.array(numbers, pa.int64())})
-        names, count = files.close()
+        texts, numbers = zip(*rows, strict=True) if rows else ((), ())
+        table = pa.table({"text": pa.array(texts, pa.string()), "number:long": pa.array(numbers, pa.int64())})
+        with staging.staging_database(Path(folder)) as database:
+            names, count = staging.write_rows(database, Path(folder), "rows", "FROM waiting", table)
         written = {name: list(rows_of(Path(folder) / name)) for name in names}
     assert count == len(rows)
     # A line with empty columns alone would be a blank line in a file of one column.
@@ -453,6 +454,13 @@ def test_reading_process_that_ends_is_reported(
     with pytest.raises(KgprobeError, match=r"facts.tsv does not exist"):
         convert(whole, tmp_path / "files")
     assert [path.name for path in tmp_path.iterdir()] == ["entities.jsonl"]
+
+
+def test_staging_interrupted_query_raises_keyboard_interrupt(tmp_path: Path) -> None:
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt), staging.staging_database(tmp_path) as database:
+        database.execute("SELECT sum(a.range) FROM range(1_000_000) a, range(1_000_000)").fetchall()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_conversion_without_space_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

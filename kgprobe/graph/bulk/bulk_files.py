@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from kgprobe.base.errors import ArgumentError, KgprobeError
 from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.client import Graph, apply_schema
 from kgprobe.graph.driver import batches
-from kgprobe.graph.ingest import IMPORTED
+from kgprobe.graph.ingest import IMPORTED, LoadCounts
 from kgprobe.graph.record_batches import KINDS
 from kgprobe.graph.rows import column_by
 from kgprobe.graph.state import graph_state
@@ -24,17 +25,8 @@ EXTRA_ENTITIES, EXTRA_RELATIONS = "entities.jsonl", "relations.jsonl"
 ARRAY_DELIMITER = "\x1f"
 # Form for the command line.
 ARRAY_DELIMITER_NAME = "U+001F"
-
-
-class BulkCounts(msgspec.Struct, frozen=True):
-    """Counts of written and rejected records, as in a load."""
-
-    written: Mapping[str, int]
-    problems: Mapping[str, int]
-    broken: Sequence[str]
-    outside: int
-    not_loaded: Mapping[str, int] = msgspec.field(default_factory=dict)
-    folded: int = 0
+# End of the names of files whose rows contain line breaks.
+LINES = "-lines.csv"
 
 
 class BulkFiles(msgspec.Struct, frozen=True):
@@ -42,7 +34,6 @@ class BulkFiles(msgspec.Struct, frozen=True):
 
     Attributes:
         node_files, relationship_files: files of nodes, and files of relationships by type.
-        line_files: files whose rows may contain line breaks.
         next_number: first number for entities that are loaded later.
         counts: expected numbers of nodes by label and of relationships by type.
     """
@@ -51,25 +42,25 @@ class BulkFiles(msgspec.Struct, frozen=True):
     fingerprint: str
     node_files: Sequence[str]
     relationship_files: Mapping[str, Sequence[str]]
-    line_files: Sequence[str]
     next_number: int
     counts: Mapping[str, int]
-    records: BulkCounts = msgspec.field(name="told")
+    records: LoadCounts
 
     def arguments(self, database: str) -> list[str]:
         """Return the arguments of neo4j-admin, which must run in the folder."""
         # Since 2025 the import needs paths with a parent: "./entities.csv" instead of "entities.csv".
-        multiline = [f"--multiline-fields={','.join(f'./{name}' for name in self.line_files)}"]
         relationships = []
         for type_, names in self.relationship_files.items():
             relationships += [f"--relationships={type_}=./{name}" for name in names]
+        names = [*self.node_files, *chain.from_iterable(self.relationship_files.values())]
+        multiline = ",".join(f"./{name}" for name in names if name.endswith(LINES))
         return [
             *("database", "import", "full", database, "--overwrite-destination", "--id-type=integer"),
             # Fail at a bad row instead of leaving it out.
             "--bad-tolerance=0",
             f"--array-delimiter={ARRAY_DELIMITER_NAME}",
             "--read-buffer-size=16m",
-            *(["--multiline-fields-format=v2", *multiline] if self.line_files else []),
+            *(["--multiline-fields-format=v2", f"--multiline-fields={multiline}"] if multiline else []),
             *(f"--nodes=./{name}" for name in self.node_files),
             *relationships,
         ]
@@ -82,7 +73,8 @@ class BulkFiles(msgspec.Struct, frozen=True):
 def read_bulk_files(folder: Path) -> BulkFiles:
     """Return the manifest of a folder."""
     try:
-        return msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=BulkFiles)
+        content = (folder / _MANIFEST).read_bytes()
+        return msgspec.json.decode(content, type=BulkFiles, dec_hook=lambda type_, counts: type_(counts))
     except (OSError, msgspec.DecodeError) as error:
         raise KgprobeError(
             f"{folder} contains no complete import files of kgprobe. Write them with `kgprobe load NAME --bulk-files"
@@ -131,7 +123,7 @@ def finish(graph: Graph, folder: Path, on_progress: OnProgress = no_progress) ->
 
 
 def _created(files: BulkFiles) -> list[int]:
-    return [files.records.written.get(stage, 0) for stage in KINDS]
+    return [files.records.written[kind] for kind in KINDS]
 
 
 def is_as_imported(graph: Graph, folder: Path) -> bool:

@@ -1,9 +1,8 @@
 """Convert a source to files for ``neo4j-admin database import``; the imported graph equals a loaded one."""
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,9 @@ import pyarrow as pa
 
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.files import appearing
-from kgprobe.graph.bulk.bulk_files import ARRAY_DELIMITER, EXTRA_RELATIONS, BulkCounts, BulkFiles
-from kgprobe.graph.bulk.reading import FactBatch, reading_facts, source_batches
-from kgprobe.graph.bulk.staging import EntityTable, FactTable, RowFiles, staging_database
+from kgprobe.graph.bulk.bulk_files import ARRAY_DELIMITER, EXTRA_RELATIONS, BulkFiles
+from kgprobe.graph.bulk.reading import reading_facts, source_batches
+from kgprobe.graph.bulk.staging import Staging, staging_database, write_rows
 from kgprobe.graph.ingest import IMPORTED, LoadCounts, collecting_rarely
 from kgprobe.graph.record_batches import Problem, RecordBatch, entity_rows, problem_message, relation_rows
 from kgprobe.sources.contract import Source, folded_by, languages_of
@@ -31,42 +30,18 @@ class _Conversion:
     strict: bool
     report_problem: Callable[[str], None]
     report_progress: Callable[[str, int], None]
-    counts: LoadCounts
+    counts: LoadCounts = field(default_factory=LoadCounts)
     batches: int = 0
     position: int = 0
-    not_loaded: Mapping[str, int] = field(default_factory=dict)
 
-    def read(self, stage: str) -> Iterable[RecordBatch]:
-        """Yield the batches of a stage, and report their problems."""
-        for batch in source_batches(self.source, stage):
-            self.reject(batch.problems)
-            yield batch
-            self._count(stage, batch)
-
-    def _count(self, stage: str, batch: RecordBatch) -> None:
+    def count(self, stage: str, batch: RecordBatch) -> None:
+        """Count a batch, and report its problems."""
+        self.reject(batch.problems)
         self.batches += 1
         self.position = batch.position
         self.counts.records[stage] += batch.records
         self.counts.folded += batch.folded
         self.report_progress(stage, batch.records)
-
-    def add_facts(self, facts: FactTable, batches: Iterable[FactBatch]) -> None:
-        """Add the facts in parts of many batches, and report their problems batch by batch."""
-        waiting: list[FactBatch] = []
-        for batch in batches:
-            waiting.append(batch)
-            self.not_loaded = batch.not_loaded
-            self._count("facts", batch.counts)
-            if batch.counts.last or sum(each.rows.nbytes for each in waiting) > _BYTES_AT_ONCE:
-                missing, outside = facts.add(pa.concat_tables([each.rows for each in waiting]))
-                self.counts.outside += outside
-                begin = 0
-                for each in waiting:
-                    end = begin + len(each.rows)
-                    self.reject(each.counts.problems)
-                    self.reject([problem for row, problem in missing if begin <= row < end])
-                    begin = end
-                waiting.clear()
 
     def reject(self, problems: list[Problem]) -> None:
         """Count and report rejected records; raise at the first if ``strict``."""
@@ -99,101 +74,79 @@ def convert(
         report_problem: called with a message for each rejected record.
         report_progress: called after each batch with its stage and number of records.
     """
-    conversion = _Conversion(source, strict, report_problem, report_progress, LoadCounts())
+    conversion = _Conversion(source, strict, report_problem, report_progress)
     counts = conversion.counts
     with (
         appearing(folder) as unfinished,
         staging_database(unfinished) as database,
         reading_facts(source, unfinished) as fact_batches,
     ):
-        properties: dict[str, dict[str, Any]] = {}
-        for batch in conversion.read("relations"):
+        relations: dict[str, dict[str, Any]] = {}
+        for batch in source_batches(source, "relations"):
+            conversion.count("relations", batch)
             rows = relation_rows(batch.places, source.name)
             for row in rows:
                 # A relation given again keeps what the later record has no value for.
                 unless_given = row["empty"] | {"active": True}
-                properties[row["id"]] = unless_given | properties.get(row["id"], {}) | row["properties"]
+                relations[row["id"]] = unless_given | relations.get(row["id"], {}) | row["properties"]
             counts.written["relations"] += len(rows)
 
-        entities = EntityTable(database, source)
-        for batch in conversion.read("entities"):
-            entities.add(entity_rows(batch.places, source.name, source.fingerprint, languages_of(source)))
-        problems = entities.resolve()
+        staging = Staging(database, source)
+        for batch in source_batches(source, "entities"):
+            conversion.count("entities", batch)
+            staging.add_entities(entity_rows(batch.places, source.name, source.fingerprint, languages_of(source)))
+        problems = staging.resolve_entities()
         conversion.reject(problems)
-        counts.written["entities"] = entities.read - len(problems)
+        counts.written["entities"] = staging.read - len(problems)
 
-        facts = FactTable(database, source, entities, {id_: values["label"] for id_, values in properties.items()})
-        conversion.add_facts(facts, fact_batches())
-        problems, outside = facts.resolve()
-        conversion.reject(problems)
-        if source.partial:
-            counts.outside -= outside
-        else:
-            counts.problems["missing"] -= outside
-        counts.written["facts"] = facts.written
+        waiting: list[pa.Table] = []
+        for facts, batch, not_loaded in fact_batches():
+            conversion.count("facts", batch)
+            counts.not_loaded = not_loaded
+            waiting.append(facts)
+            if batch.last or sum(each.nbytes for each in waiting) > _BYTES_AT_ONCE:
+                conversion.reject(staging.add_facts(pa.concat_tables(waiting)))
+                waiting.clear()
+        conversion.reject(staging.resolve_facts({id_: properties["label"] for id_, properties in relations.items()}))
+        counts.written["facts"], counts.outside = staging.written, staging.outside
+        counts.problems["missing"] = staging.missing
+        counts.created = counts.written
+        counts.folded += folded_by(source)
 
         with (unfinished / EXTRA_RELATIONS).open("wb") as file:
-            for id_, values in properties.items():
-                file.write(msgspec.json.encode({"id": id_, "properties": values}) + b"\n")
-        fact_files, facts_count = facts.write(unfinished)
-        (relations, relations_count), (objects, objects_count) = facts.write_relations(unfinished)
-        instances, instances_count = entities.write_instances(unfinished)
-        entity_files, entities_count = entities.write(unfinished)
-        state = _write_state(conversion, unfinished, entities.next_number)
-        node_files = [*entity_files, *relations, *state]
-        relationship_files = {"FACT": fact_files, "INSTANCE_OF": instances, "OBJECT_OF": objects}
-        names = [*node_files, *chain.from_iterable(relationship_files.values())]
+            for id_, properties in relations.items():
+                file.write(msgspec.json.encode({"id": id_, "properties": properties}) + b"\n")
+        written = staging.write(unfinished)
+        load = {
+            ":ID(Load)": 0,
+            "id": source.fingerprint,
+            "source": source.name,
+            "stage": IMPORTED,
+            "position:long": conversion.position,
+            "finished:boolean": False,
+            "languages:string[]": ARRAY_DELIMITER.join(languages_of(source)) or None,
+            ":LABEL": "KgprobeLoad",
+        }
+        counter = {
+            ":ID(Counter)": 0,
+            "id": "entities",
+            "uid": secrets.token_hex(8),
+            "next:long": staging.next_number,
+            "batches:long": conversion.batches,
+            "placed:boolean": True,
+            ":LABEL": "KgprobeCounter",
+        }
+        nodes = [*written["Entity"][0], *written["Relation"][0]]
+        for name, properties in (("loads", load), ("counters", counter)):
+            nodes += write_rows(database, unfinished, name, "FROM waiting", pa.Table.from_pylist([properties]))[0]
         files = BulkFiles(
             source=source.name,
             fingerprint=source.fingerprint,
-            node_files=node_files,
-            relationship_files=relationship_files,
-            line_files=[name for name in names if name.endswith("-lines.csv")],
-            next_number=entities.next_number or 0,
-            counts={
-                "Entity": entities_count,
-                "Relation": relations_count,
-                "FACT": facts_count,
-                "INSTANCE_OF": instances_count,
-                "OBJECT_OF": objects_count,
-            },
-            records=BulkCounts(
-                dict(counts.written),
-                dict(counts.problems),
-                counts.broken,
-                counts.outside,
-                conversion.not_loaded,
-                counts.folded + folded_by(source),
-            ),
+            node_files=nodes,
+            relationship_files={type_: written[type_][0] for type_ in ("FACT", "INSTANCE_OF", "OBJECT_OF")},
+            next_number=staging.next_number or 0,
+            counts={kind: count for kind, (_, count) in written.items()},
+            records=counts,
         )
         files.save(unfinished)
     return files
-
-
-def _write_state(conversion: _Conversion, folder: Path, next_number: int | None) -> list[str]:
-    """Write the unfinished load and the counter of entities."""
-    source, names = conversion.source, []
-    load = {
-        ":ID(Load)": 0,
-        "id": source.fingerprint,
-        "source": source.name,
-        "stage": IMPORTED,
-        "position:long": conversion.position,
-        "finished:boolean": False,
-        "languages:string[]": ARRAY_DELIMITER.join(languages_of(source)) or None,
-        ":LABEL": "KgprobeLoad",
-    }
-    counter = {
-        ":ID(Counter)": 0,
-        "id": "entities",
-        "uid": secrets.token_hex(8),
-        "next:long": next_number,
-        "batches:long": conversion.batches,
-        "placed:boolean": True,
-        ":LABEL": "KgprobeCounter",
-    }
-    for name, values in (("loads", load), ("counters", counter)):
-        out = RowFiles(folder, name, ",".join(values))
-        out.add({column: [value] for column, value in values.items()})
-        names += out.close()[0]
-    return names

@@ -5,13 +5,11 @@ The process appends its batches to a file, and ends with the process that starte
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +28,6 @@ from kgprobe.sources.lines import FileSource
 # Size of the input from which a second process is worth its start.
 APART_BYTES = 8 * 2**20
 _WAIT_SECONDS = 0.05
-_LENGTH = 8
 
 _UNDATED: Row = {}
 # Columns of the validity of a fact.
@@ -46,17 +43,14 @@ DATED = {
 
 
 class FactBatch(NamedTuple):
-    """Facts of a batch as columns.
+    """Facts of a batch as columns, and the batch without its records.
 
     Attributes:
-        counts: the batch without its records.
-        positions: positions of the source's files.
         not_loaded: numbers of statements that the source has not loaded so far, by kind.
     """
 
-    rows: pa.Table
-    counts: RecordBatch
-    positions: Sequence[int]
+    facts: pa.Table
+    batch: RecordBatch
     not_loaded: Mapping[str, int]
 
 
@@ -89,12 +83,7 @@ def _columns(places: Mapping[str, Placed]) -> pa.Table:
 
 def _fact_batches(source: Source) -> Iterator[FactBatch]:
     for batch in source_batches(source, "facts"):
-        rows = _columns(batch.places)
-        yield FactBatch(rows, batch._replace(places={}), _positions(source), not_loaded_of(source))
-
-
-def _positions(source: Source) -> list[int]:
-    return [reading.position for reading in source.readings.values()] if isinstance(source, FileSource) else []
+        yield FactBatch(_columns(batch.places), batch._replace(places={}), not_loaded_of(source))
 
 
 @contextmanager
@@ -111,13 +100,14 @@ def reading_facts(source: Source, folder: Path) -> Iterator[Callable[[], Iterato
     path = folder / "facts.batches"
     path.touch()
     # Not by multiprocessing, which imports the caller's script again.
-    command = [sys.executable, "-c", "from kgprobe.graph.bulk.reading import main; main()", str(path)]
+    command = [sys.executable, "-c", "from kgprobe.graph.bulk.reading import main; main()", str(path), str(os.getpid())]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as process:
+    # In a session of its own, as Ctrl-C ends this process, which ends the other.
+    with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, start_new_session=True) as process:
         try:
             assert process.stdin is not None  # noqa: S101
-            process.stdin.write(len(pickled).to_bytes(_LENGTH, "big") + pickled)
-            process.stdin.flush()
+            with suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(pickled)
             yield lambda: _written_batches(source, path, process)
         finally:
             process.kill()
@@ -135,61 +125,46 @@ def _pickled(source: Source) -> bytes | None:
         return None
 
 
-def _written_batches(source: Source, path: Path, process: subprocess.Popen[bytes]) -> Iterator[FactBatch]:
+def _written_batches(source: Any, path: Path, process: subprocess.Popen[bytes]) -> Iterator[FactBatch]:
+    """Yield the batches of a file that a process appends to."""
     last = False
     with path.open("rb") as file:
         while not last:
-            length = int.from_bytes(_read(file, _LENGTH, path, process, source), "big")
-            batch = pickle.loads(_read(file, length, path, process, source))  # noqa: S301
-            if isinstance(batch, Exception):
-                raise batch
-            if isinstance(source, FileSource):
-                for reading, position in zip(source.readings.values(), batch.positions, strict=True):
-                    reading.position = max(reading.position, position)
-            last = batch.counts.last
+            has_ended = process.poll() is not None
+            begin = file.tell()
+            try:
+                content = pickle.load(file)  # noqa: S301
+            except (EOFError, pickle.UnpicklingError) as error:
+                if has_ended:
+                    raise KgprobeError(
+                        disk_is_full(path.parent)
+                        or f"The process that read the facts of {source.name} ended with code {process.returncode}."
+                        " Its last message is above; repeat the command."
+                    ) from error
+                file.seek(begin)
+                time.sleep(_WAIT_SECONDS)
+                continue
+            if isinstance(content, KgprobeError):
+                raise content
+            positions, batch = content
+            for reading, position in zip(source.readings.values(), positions, strict=True):
+                reading.position = max(reading.position, position)
+            last = batch.batch.last
             yield batch
-
-
-def _read(file: Any, size: int, path: Path, process: subprocess.Popen[bytes], source: Source) -> bytes:
-    """Return the next bytes of a file that a process appends to."""
-    content = bytearray()
-    while True:
-        has_ended = process.poll() is not None
-        content += file.read(size - len(content))
-        if len(content) == size:
-            return bytes(content)
-        if has_ended:
-            raise KgprobeError(
-                disk_is_full(path.parent)
-                or f"The process that read the facts of {source.name} ended with code {process.returncode}. Its last"
-                " message is above; repeat the command."
-            )
-        time.sleep(_WAIT_SECONDS)
 
 
 @collecting_rarely()
 def main() -> None:
-    """Write the batches of facts of the source on stdin to a file, each after its length."""
-    # Ctrl-C ends the parent, which ends this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    length = int.from_bytes(sys.stdin.buffer.read(_LENGTH), "big")
-    source = pickle.loads(sys.stdin.buffer.read(length))  # noqa: S301
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with open(sys.argv[1], "ab") as file:
-
-        def write(thing: FactBatch | Exception) -> None:
-            content = pickle.dumps(thing, protocol=5)
-            file.write(len(content).to_bytes(_LENGTH, "big") + content)
-            file.flush()
-
+    """Append the batches of facts of the source on stdin to a file, with the positions of its files."""
+    path, parent = sys.argv[1:]
+    source = pickle.load(sys.stdin.buffer)  # noqa: S301
+    with open(path, "ab") as file:
         try:
             for batch in _fact_batches(source):
-                write(batch)
+                if os.getppid() != int(parent):
+                    return
+                positions = [reading.position for reading in source.readings.values()]
+                pickle.dump((positions, batch), file)
+                file.flush()
         except KgprobeError as error:
-            write(error)
-    os._exit(0)
-
-
-def _end_with_parent() -> None:
-    os.read(0, 1)
-    os._exit(1)
+            pickle.dump(error, file)

@@ -186,13 +186,14 @@ def load_bulk_source(
     problems: list[str] = []
     with reserved_for_import(folder):
         files = _written(source, place, strict, is_own=bulk_files is None)
-        resumed = files is not None
         if files is None:
             files = _convert(source, place, strict, problems, on_problem, on_progress)
+        else:
+            files.records.resumed = True
         _import(folder, place, files, on_progress, on_import)
     if bulk_files is None:
         shutil.rmtree(place)
-    return report_of(files.source, files.records, problems, files.records.not_loaded, resumed=resumed)
+    return report_of(files.source, files.records, problems)
 
 
 def _import(
@@ -224,7 +225,7 @@ def write_bulk_source(
     if not any(files.records.written.values()):
         # An import of nothing would empty a database.
         shutil.rmtree(bulk_files)
-    return report_of(files.source, files.records, problems, files.records.not_loaded, resumed=False)
+    return report_of(files.source, files.records, problems)
 
 
 def _written(source: Source, place: Path, strict: bool, is_own: bool) -> BulkFiles | None:

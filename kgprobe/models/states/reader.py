@@ -13,7 +13,8 @@ is taken after the model's final norm. Numbers and values agree with `output_hid
 models.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -29,6 +30,7 @@ from kgprobe.models.scoring.batching import compute_if_it_fits
 from kgprobe.models.scoring.body import body_of, last_states
 from kgprobe.models.scoring.check import METHOD_MEANINGS
 from kgprobe.models.scoring.contract import report
+from kgprobe.models.scoring.cuts import last_cut
 from kgprobe.models.scoring.forward import (
     OWN_CACHE,
     PLACES_A_TOKEN,
@@ -44,8 +46,16 @@ from kgprobe.models.scoring.forward import (
 )
 from kgprobe.models.scoring.masks import Spans
 from kgprobe.models.scoring.own_cache import SHORTEST_COPY
-from kgprobe.models.scoring.plan import batches
-from kgprobe.models.scoring.tokens import TokenizedPrompt, chat_tokens, common_prefix, encode, no_unicode, not_unicode
+from kgprobe.models.scoring.plan import Stage, batches, batches_ahead
+from kgprobe.models.scoring.tokens import (
+    TokenizedPrompt,
+    chat_tokens,
+    common_prefix,
+    encode_as_is,
+    encoder_of,
+    no_unicode,
+    not_unicode,
+)
 from kgprobe.models.scoring.trie import Integers, build_tree, merge
 
 if TYPE_CHECKING:
@@ -105,7 +115,6 @@ class StateReader:
         self._method: ScoringMethod = scorer.choice.method
         self._limits, self._prefixes = scorer.limits, scorer.prefixes
 
-    @in_turn
     def read(
         self,
         texts: Sequence[str],
@@ -133,27 +142,85 @@ class StateReader:
             KgprobeError: one text alone does not fit into memory, the model's states are not numbers, or the model does
                 not support virtual tokens.
         """
-        prefix = None if virtual is None else self._virtual_prefix(virtual)
         values = self._nans(len(texts))
         reasons: dict[int, str] = {}
-        for first in range(0, len(texts), _TEXTS):
-            part = texts[first : first + _TEXTS]
-            tokens, wrong = self._tokenize(part, beginning, chat, length_of(prefix))
-            reasons.update((first + place, reason) for place, reason in wrong.items())
-            valid = np.array([place for place in range(len(part)) if place not in wrong], dtype=np.int64)
-            if len(valid):
-                (alone,) = self._ids([beginning], chat)
-                values[first + valid] = self._read([tokens[place] for place in valid], alone, prefix)
-            report(progress, len(part))
-        broken = np.flatnonzero(np.isnan(values).any(axis=(1, 2)))
-        if len(broken) > len(reasons):
-            raise KgprobeError("The model's hidden states are not numbers; its weights are broken.")
+        first = 0
+        with closing(self.prepare(texts, beginning=beginning, chat=chat, virtual=virtual)) as parts:
+            for part in parts:
+                states = self.compute(part, progress)
+                values[first : first + part.count] = states.values
+                reasons.update((first + place, reason) for place, reason in states.reasons.items())
+                first += part.count
         return States(values, reasons)
 
-    def _ids(self, texts: Sequence[str], chat: bool) -> list[tuple[int, ...]]:
+    def prepare(
+        self, texts: Sequence[str], *, beginning: str = "", chat: bool = False, virtual: Floats | None = None
+    ) -> "Generator[PreparedTexts]":
+        """Yield parts of texts, prepared for :meth:`compute`; the next part is prepared in a thread meanwhile.
+
+        Args: see :meth:`read`.
+        """
+        prepare = partial(self._prepare, beginning=beginning, chat=chat, virtual=virtual)
+        stage = Stage(texts, [(1, 1)] * len(texts))
+        with closing(batches_ahead([stage], prepare, lambda: _TEXTS)) as parts:
+            for _, _, part in parts:
+                yield part
+
+    @in_turn
+    def compute(self, part: "PreparedTexts", progress: Callable[[int], None] | None = None) -> States:
+        """Return the states of a part of texts, see :meth:`read`."""
+        values = self._nans(part.count)
+        given = None if part.virtual is None else self._virtual_prefix(part.virtual)
+        if part.tokens:
+            values[part.places] = read = self._read(part, given)
+            if np.isnan(read.min()):
+                raise KgprobeError("The model's hidden states are not numbers; its weights are broken.")
+        report(progress, part.count)
+        return States(values, part.reasons)
+
+    def _prepare(self, texts: Sequence[str], beginning: str, chat: bool, virtual: Floats | None) -> "PreparedTexts":
+        before = 0 if virtual is None else len(self._scorer.leading) + len(virtual)
+        ids, reasons = self._tokenize(texts, beginning, chat, before)
+        places = np.array([place for place in range(len(texts)) if place not in reasons], dtype=np.int64)
+        tokens = [ids[place] for place in places]
+        common: tuple[int, ...] = ()
+        if tokens and virtual is None and self._method not in ("rows", "plain"):
+            # What the first and the last in their order share, all share. Without the last token of any text.
+            tokens_and_beginning = [*tokens, *self._ids([""], beginning, chat)]
+            shared = common_prefix(min(tokens_and_beginning), max(tokens_and_beginning))
+            common = tokens[0][: min(shared, min(map(len, tokens)) - 1)]
+        if len(common) < _SHORTEST:
+            common = ()
+        packed = self._pack(tokens, before or len(common)) if tokens and self._method == "packed" else None
+        return PreparedTexts(len(texts), places, tokens, reasons, virtual, common, packed)
+
+    def _ids(self, texts: Sequence[str], beginning: str, chat: bool) -> list[tuple[int, ...]]:
+        """Return the tokens of valid Unicode texts after a beginning, with the special tokens before every text."""
+        tokenizer = self._scorer.tokenizer
         if chat:
-            return list(map(tuple, chat_tokens(self._scorer.tokenizer, texts)))
-        return [(*self._scorer.leading, *ids) for ids in encode(self._scorer.tokenizer, texts)]
+            return list(map(tuple, chat_tokens(tokenizer, [beginning + text for text in texts])))
+        # The beginning up to its last cut is tokenized once.
+        cut = last_cut(beginning, encoder_of(tokenizer).before_cuts)
+        first = tuple(chain(self._scorer.leading, *encode_as_is(tokenizer, [beginning[:cut]] if cut else [])))
+        return [(*first, *ids) for ids in encode_as_is(tokenizer, [beginning[cut:] + text for text in texts])]
+
+    def _tokenize(
+        self, texts: Sequence[str], beginning: str, chat: bool, before: int
+    ) -> tuple[list[tuple[int, ...]], dict[int, str]]:
+        """Return the texts' tokens after a beginning or virtual tokens, and the reasons of invalid texts."""
+        odd = range(len(texts)) if not_unicode([beginning]) else not_unicode(texts)
+        reasons = {place: no_unicode(texts[place]) for place in odd}
+        if reasons:
+            texts = ["" if place in reasons else text for place, text in enumerate(texts)]
+        tokens = self._ids(texts, "" if len(reasons) == len(texts) else beginning, chat)
+        if before:
+            # The virtual tokens come first; any id keeps their places.
+            leading = 0 if chat else len(self._scorer.leading)
+            tokens = [(0,) * before + ids[leading:] for ids in tokens]
+        for place, ids in enumerate(tokens):
+            if place not in reasons and (problem := self._problem(len(ids), before)):
+                reasons[place] = problem
+        return tokens, reasons
 
     @torch.inference_mode()
     def _virtual_prefix(self, virtual: Floats) -> AnyPrefix:
@@ -165,22 +232,6 @@ class StateReader:
         with in_eval_mode(self._model):
             return virtual_prefix(self._model, self._method, self._scorer.leading, torch.from_numpy(virtual))
 
-    def _tokenize(
-        self, texts: Sequence[str], beginning: str, chat: bool, before: int
-    ) -> tuple[list[tuple[int, ...]], dict[int, str]]:
-        """Return the texts' tokens after a beginning or virtual tokens, and the reasons of invalid texts."""
-        full_texts = [beginning + text for text in texts]
-        reasons = {place: no_unicode(texts[place]) for place in not_unicode(full_texts)}
-        tokens = self._ids(["" if place in reasons else text for place, text in enumerate(full_texts)], chat)
-        if before:
-            # The virtual tokens come first; any id keeps their places.
-            leading = 0 if chat else len(self._scorer.leading)
-            tokens = [(0,) * before + ids[leading:] for ids in tokens]
-        for place, ids in enumerate(tokens):
-            if place not in reasons and (problem := self._problem(len(ids), before)):
-                reasons[place] = problem
-        return tokens, reasons
-
     def _problem(self, length: int, before: int) -> str | None:
         if length <= before:
             return "the text is empty, and no token precedes it"
@@ -189,22 +240,15 @@ class StateReader:
         return None
 
     @torch.inference_mode()
-    def _read(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...], given: AnyPrefix | None) -> Floats:
+    def _read(self, part: "PreparedTexts", given: AnyPrefix | None) -> Floats:
         with in_eval_mode(self._model):
-            if self._method in ("rows", "plain"):
-                return self._read_apart(tokens, None)
-            prefix = self._prefix(tokens, beginning) if given is None else given
-            if self._method != "packed":
-                return self._read_apart(tokens, prefix)
-            return self._read_packed(tokens, prefix)
-
-    def _prefix(self, tokens: Sequence[tuple[int, ...]], beginning: tuple[int, ...]) -> AnyPrefix | None:
-        """Return the keys and values of the common prefix, without the last token of any text."""
-        length = min(min(common_prefix(beginning, ids), len(ids) - 1) for ids in tokens)
-        if length < _SHORTEST:
-            return None
-        first = np.array(beginning[:length], dtype=np.int64)
-        return self._prefixes.get(first, partial(self._compute_prefix, first))
+            prefix = given
+            if part.common:
+                first = np.array(part.common, dtype=np.int64)
+                prefix = self._prefixes.get(first, partial(self._compute_prefix, first))
+            if part.packed is None:
+                return self._read_apart(part.tokens, prefix)
+            return self._read_packed(part.tokens, part.packed, prefix)
 
     def _compute_prefix(self, tokens: Integers) -> AnyPrefix:
         at_once = min(self._limits.tokens, len(tokens))
@@ -218,12 +262,14 @@ class StateReader:
             )
         return longer
 
-    def _read_packed(self, tokens: Sequence[Sequence[int]], prefix: AnyPrefix | None) -> Floats:
+    def _pack(self, tokens: Sequence[Sequence[int]], before: int) -> "PackedTexts":
         offsets = np.append(0, np.cumsum(list(map(len, tokens))))
         ids = np.fromiter(chain.from_iterable(tokens), dtype=np.int64, count=int(offsets[-1]))
+        return pack(ids, offsets, before, min(_ROW, self._limits.tokens))
+
+    def _read_packed(self, tokens: Sequence[Sequence[int]], packed: "PackedTexts", prefix: AnyPrefix | None) -> Floats:
         keys = None if prefix is None else keys_and_values(prefix)
         before = length_of(keys)
-        packed = pack(ids, offsets, before, min(_ROW, self._limits.tokens))
         sizes = np.diff(packed.offsets)
         values = self._nans(len(tokens))
         order = np.argsort(-sizes, kind="stable")
@@ -248,7 +294,8 @@ class StateReader:
                     values[texts] = states.numpy()
                 elif len(texts) > 1:
                     # Into the smaller rows of the reduced limits.
-                    values[texts] = self._read_packed([tokens[text] for text in texts], prefix)
+                    rest = [tokens[text] for text in texts]
+                    values[texts] = self._read_packed(rest, self._pack(rest, before), prefix)
                 else:
                     raise self._too_long(tokens[texts[0]])
         return values
@@ -320,6 +367,29 @@ class StateReader:
 
     def _nans(self, texts: int) -> Floats:
         return np.full((texts, len(self.layers), state_size(self._model)), np.nan, dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTexts:
+    """Texts as tokens.
+
+    Attributes:
+        count: number of texts.
+        places: places of the texts that the model can take, in ascending order, shape (texts,).
+        tokens: their tokens.
+        reasons: why a text has no states, as a clause, by its place.
+        virtual: embeddings before the texts; None for none.
+        common: first tokens of all texts, which are computed once.
+        packed: the tokens in rows; None to read every text in a row of its own.
+    """
+
+    count: int
+    places: Integers
+    tokens: Sequence[tuple[int, ...]]
+    reasons: Mapping[int, str]
+    virtual: Floats | None
+    common: tuple[int, ...]
+    packed: "PackedTexts | None"
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,8 @@ def tokens_of(tokenizer, text: str) -> tuple[int, ...]:
     return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def test_many_texts_in_small_batches(tokenizer, tiny_models):
+def test_many_texts_in_small_batches(tokenizer, tiny_models, monkeypatch):
+    monkeypatch.setattr("kgprobe.models.states.reader._TEXTS", 50)
     model = tiny_models["gemma3"]
     texts = [f"{city} number {number} is in {land}" for number in range(60) for city in "AB" for land in ("X", "Yes")]
     small = Scorer(model, tokenizer, name="small", batch_tokens=40)
