@@ -173,13 +173,15 @@ def _conditions(model: "PreTrainedModel", weights: str, methods: tuple[ScoringMe
     folders = {Path(inspect.getfile(type(module))).parent for module in model.modules()}
     folders |= {Path(inspect.getfile(package)).parent for package in (transformers, transformers.integrations)}
     folders.add(Path(__file__).parent)
-    code = [(str(file), file.stat()) for folder in sorted(folders) for file in sorted(folder.glob("*.py"))]
+    files = chain.from_iterable(folder.glob("*.py") for folder in folders)
+    code = [(str(file), file.stat()) for file in files]
+    packages = chain.from_iterable(Path(folder).glob("*.dist-info") for folder in sys.path)
     conditions: list[object] = [
         weights,
         methods,
         (type(model), sorted(vars(config).items()), sorted(vars(text_config).items())),
-        [(name, state.st_mtime_ns, state.st_size) for name, state in code],
-        sorted(path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")),
+        sorted((name, state.st_mtime_ns, state.st_size) for name, state in code),
+        sorted(path.name for path in packages),
         (sys.version, platform.platform(), platform.node()),
         getattr(torch.cpu, "get_capabilities", dict)(),
         (torch.__config__.show(), torch.__config__.parallel_info()),
