@@ -88,7 +88,7 @@ def measure(
     warm = done[WARM_UP:]
     case = f"{size:,} facts, {learner}{', view' if view else ''}"
     titles = {"draw": "draw", "ask": "sample distractors", "learn": "learn", "apply": "apply"}
-    titles |= {"follow": FOLLOWS[LEARNERS[learner].beliefs], "summarize": "summarize", "update": "update"}
+    titles |= {"follow": FOLLOWS[LEARNERS[learner].beliefs], "summarize": "summarize"}
     titles["view"] = "write beliefs on facts"
     rows = []
     for part, title in titles.items():

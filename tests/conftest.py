@@ -1,5 +1,6 @@
 """Fixtures that all tests share: one server of each engine for the whole run, the demo model, the real data."""
 
+import gc
 import itertools
 import os
 import re
@@ -52,8 +53,9 @@ AROUND_QUERIES = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add an option that runs a twentieth of the selected tests."""
-    parser.addoption("--twentieth-of", metavar="COMMIT", help="run a twentieth of the tests, chosen by a commit's hash")
+    """Add an option that marks a twentieth of the tests that the normal run leaves out."""
+    help_ = "mark a twentieth of the tests that are slow or on both engines as drawn, chosen by a commit's hash"
+    parser.addoption("--twentieth-of", metavar="COMMIT", help=help_)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -87,23 +89,29 @@ def _mark_all_but_representatives(items: list[pytest.Item]) -> None:
 # Before pytest itself selects by marks.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Allow more time to slow tests; keep a twentieth with ``--twentieth-of``."""
+    """Allow more time to slow tests; mark a twentieth with ``--twentieth-of``."""
     _mark_all_but_representatives(items)
-    for item in items:
-        if item.get_closest_marker("slow") is not None:
-            item.add_marker(pytest.mark.timeout(1800))
     commit = config.getoption("--twentieth-of")
-    if commit is None:
-        return
-    # A fifth of the tests of every fourth file, because a file's servers and models cost more than its tests.
-    turn = int(commit[:8], 16)
-    kept, left = [], []
+    turn = None if commit is None else int(commit[:8], 16)
     for item in items:
-        file, test = (zlib.crc32(name.encode()) for name in (item.nodeid.partition("::")[0], item.nodeid))
-        chosen = file % 4 == turn % 4 and (test + turn // 4) % 5 == 0
-        (kept if chosen else left).append(item)
-    config.hook.pytest_deselected(items=left)
-    items[:] = kept
+        slow, engines = (item.get_closest_marker(name) is not None for name in ("slow", "engines"))
+        if slow:
+            item.add_marker(pytest.mark.timeout(1800))
+        if turn is not None and (slow or engines):
+            # A fifth of the tests of every fourth file, because a file's servers and models cost more than its tests.
+            file, test = (zlib.crc32(name.encode()) for name in (item.nodeid.partition("::")[0], item.nodeid))
+            if file % 4 == turn % 4 and (test + turn // 4) % 5 == 0:
+                item.add_marker(pytest.mark.drawn)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Import all tests without garbage collection, which would take a fifth of the time and find nothing."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

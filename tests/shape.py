@@ -23,12 +23,13 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(slots=True)
 class Module:
-    """A file of the package: its path from the root, its dotted name, functions (methods too), records and imports."""
+    """A file of the package: path from the root, dotted name, functions (methods too), classes, records, imports."""
 
     path: str
     name: str
     text: str
     functions: list[Function] = field(default_factory=list)
+    classes: list[ast.ClassDef] = field(default_factory=list)
     records: list[ast.ClassDef] = field(default_factory=list)
     imports: set[str] = field(default_factory=set)
 
@@ -38,8 +39,9 @@ class Module:
         for node in ast.walk(ast.parse(self.text)):
             if isinstance(node, Function):
                 self.functions.append(node)
-            elif isinstance(node, ast.ClassDef) and _is_record(node):
-                self.records.append(node)
+            elif isinstance(node, ast.ClassDef):
+                self.classes.append(node)
+                self.records += [node] if _is_record(node) else []
             elif isinstance(node, ast.Import):
                 self.imports |= {each.name for each in node.names}
             elif isinstance(node, ast.ImportFrom):

@@ -130,11 +130,10 @@ def test_no_modules_import_each_other() -> None:
 
 def test_public_class_names_occur_once() -> None:
     places = defaultdict(list)
-    for folder in (PACKAGE, PACKAGE.parent / "loaders"):
-        for path in folder.rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    places[node.name].append(str(path.relative_to(PACKAGE.parent)))
+    for module in shape.modules():
+        for node in module.classes:
+            if not node.name.startswith("_"):
+                places[node.name].append(module.path)
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 

@@ -290,7 +290,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", slow_except(READERS, READERS.keys() - {"dbpedia"}))
 @given(content=contents())
 @QUICK
 @pytest.mark.representatives(4)

@@ -89,9 +89,13 @@ class Callbacks:
         """Return the callbacks of one measurement or run of a call that makes several."""
         return replace(self, on_start=lambda start: self.on_start(replace(start, title=title)))
 
-    def hearing(self, facts: int) -> AbstractContextManager[None]:
-        """Call ``on_part`` with the progress of a batch of facts that is asked or judged inside the context."""
-        return hearing_shares(reported_in_turn(lambda share: self.on_part(share * facts)))
+    def hearing(self, facts: int, before: int = 0) -> AbstractContextManager[None]:
+        """Call ``on_part`` with the progress of facts that are asked or judged inside the context.
+
+        Args:
+            before: number of facts of the batch that come before these.
+        """
+        return hearing_shares(reported_in_turn(lambda share: self.on_part(before + share * facts)))
 
 
 NO_CALLBACKS = Callbacks()

@@ -97,7 +97,16 @@ def run_rounds(
     kept = {"options": asdict(chosen), "relations": list(relations)}
     kept_json, local_json = (msgspec.json.encode(value).decode() for value in (kept, local))
     begin_run(graph, made_probe, plan, kind.name, kept_json, local_json)
-    report = continue_run(graph, made_probe, plan, callbacks, kind=kind, view=view, on_progress=on_progress)
+    report = continue_run(
+        graph,
+        made_probe,
+        plan,
+        callbacks,
+        kind=kind,
+        batch=kind.batch_size if opened.can_draw_ahead(probed) else None,
+        view=view,
+        on_progress=on_progress,
+    )
     result = run_of(graph, plan.run, report, year_relation)
     keep_declined(result.folder, opened.spending.declined)
     if result.report.facts == 0:
@@ -201,7 +210,16 @@ def resume_rounds(
     made_probe = kind.make(context, kind.options_from(kept["options"]))
     if rounds is not None:
         plan = replace(plan, options=replace(plan.options, rounds=rounds))
-    report = continue_run(graph, made_probe, plan, callbacks, kind=kind, view=view, on_progress=on_progress)
+    report = continue_run(
+        graph,
+        made_probe,
+        plan,
+        callbacks,
+        kind=kind,
+        batch=kind.batch_size if opened.can_draw_ahead(probed) else None,
+        view=view,
+        on_progress=on_progress,
+    )
     result = run_of(graph, plan.run, report, year_relation)
     keep_declined(result.folder, opened.spending.declined)
     return result

@@ -3,8 +3,8 @@
 docs/methods/rounds.md. A round costs its batch and, with propagation, the facts around it.
 """
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from kgprobe.graph.rows import column_by, rows_by
 from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.frame import open_frame
-from kgprobe.running.learner import Applied, apply_round
+from kgprobe.running.learner import Applied, Write, apply_round
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.columns.graph_columns import FactsById
 
@@ -54,8 +54,17 @@ class CountLearner:
             rows.append(row | {"alpha": a, "beta": b})
         return rows
 
-    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
-        """Count a round's answers, and propagate them if the learner does."""
+    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Write:
+        """Return the function that counts a round's answers, and propagates them if the learner does."""
+        return partial(self._apply, number, outcomes)
+
+    def _apply(
+        self,
+        number: int,
+        outcomes: Sequence[Outcome],
+        chances: Sequence[float | None],
+        can_choose: Callable[[], None],
+    ) -> Applied:
         hubs: dict[str, str] = {}
 
         def follow(transaction: Transaction, applied: list[Row], answered: list[Row]) -> list[Row]:
@@ -78,12 +87,11 @@ class CountLearner:
                 changed |= rows_by("fact", propagated)
                 excluded = transaction.run("beliefs/hubs", rows=answered, max_degree=self._plan.options.max_degree)
                 hubs.update(column_by("id", "label", excluded))
+            _set_parameters(self._beliefs, self.keys, list(changed.values()))
+            can_choose()
             return list(changed.values())
 
         rows, seconds = apply_round(self._graph, self._run, self._labels, number, outcomes, chances, follow)
-        clock = time.monotonic()
-        _set_parameters(self._beliefs, self.keys, rows)
-        seconds["update"] = time.monotonic() - clock
         return Applied(len(rows), seconds, hubs)
 
     def finish(self) -> None:

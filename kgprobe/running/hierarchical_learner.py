@@ -8,7 +8,8 @@ predicted once for the estimate of the whole graph.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from kgprobe.graph.client import Graph, Row, Transaction
 from kgprobe.graph.runs import run_folder
 from kgprobe.probes.outcome import Outcome
 from kgprobe.running.frame import open_frame
-from kgprobe.running.learner import Applied, apply_round, write_beliefs
+from kgprobe.running.learner import Applied, Write, apply_round, write_beliefs
 from kgprobe.running.learning import AskedRound, open_learning
 from kgprobe.running.plan import Plan
 from kgprobe.sampling.lists import places_among
@@ -39,7 +40,9 @@ _BELIEFS = 5_000
 
 def _with_answers(beliefs: Sequence[Row], answers: Sequence[Row]) -> list[Row]:
     """Return the beliefs of facts in the graph, with the counts of their own answers and their round."""
-    counts = {row["fact"]: {name: row.get(name) for name in ("right", "wrong", "chances", "round")} for row in answers}
+    counts: dict[str, Row] = {}
+    for row in answers:
+        counts[row["fact"]] = {name: row.get(name) for name in ("right", "wrong", "chances", "round")}
     return [belief | counts[belief["fact"]] for belief in beliefs if belief["fact"] in counts]
 
 
@@ -88,17 +91,29 @@ class HierarchicalLearner:
         """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
         return self._beliefs.beliefs(positions)
 
-    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
-        """Update beliefs by a round's answers, and write those of the asked facts and the effects of their ends."""
+    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Write:
+        """Update beliefs by a round; the function writes those of the asked facts and the effects of their ends."""
         clock = time.monotonic()
-        chosen, positions = self._chosen, self._chosen.positions
+        chosen = self._chosen
         verdicts = [outcome.verdict for outcome in outcomes]
-        self._learning.add(AskedRound(positions, verdicts, chosen.probabilities, chosen.smallest))
-        touched = self._beliefs.beliefs(positions)
-        parts = self._parts_of(positions)
-        learning = time.monotonic() - clock
+        self._learning.add(AskedRound(chosen.positions, verdicts, chosen.probabilities, chosen.smallest))
+        return partial(self._write, number, outcomes, chosen.positions, time.monotonic() - clock)
 
-        effects, learned = self._beliefs.effects_rows(self._plan.run, parts), self._beliefs.describe()
+    def _write(
+        self,
+        number: int,
+        outcomes: Sequence[Outcome],
+        positions: Positions,
+        learning: float,
+        chances: Sequence[float | None],
+        can_choose: Callable[[], None],
+    ) -> Applied:
+        can_choose()
+        clock = time.monotonic()
+        touched = self._beliefs.beliefs(positions)
+        effects = self._beliefs.effects_rows(self._plan.run, self._parts_of(positions))
+        learned = self._beliefs.describe()
+        learning += time.monotonic() - clock
 
         def follow(transaction: Transaction, applied: list[Row], _answered: list[Row]) -> list[Row]:
             transaction.run("beliefs/learned", id=self._plan.run, learned=learned)

@@ -39,6 +39,11 @@ class Applied:
     hubs: dict[str, str] = field(default_factory=dict)
 
 
+# Writes a round. It takes the probability of each right answer by guessing, None where unknown, and a function that it
+# calls as soon as the next round can be chosen.
+Write = Callable[[Sequence[float | None], Callable[[], None]], Applied]
+
+
 class Learner(Protocol):
     """The beliefs of a run, in memory; the graph stores them after each round.
 
@@ -67,11 +72,10 @@ class Learner(Protocol):
         """Return ``{subject, fact, alpha, beta}`` of facts, asked or not."""
         ...
 
-    def apply(self, number: int, outcomes: Sequence[Outcome], chances: Sequence[float | None]) -> Applied:
-        """Update beliefs by a round, and write them.
+    def apply(self, number: int, outcomes: Sequence[Outcome]) -> Write:
+        """Update beliefs by a round, and return the function that writes them; call it before the next round's.
 
-        Raises:
-            RoundTakenError: see :func:`kgprobe.running.learner.apply_round`.
+        The function raises RoundTakenError, see :func:`kgprobe.running.learner.apply_round`.
         """
         ...
 

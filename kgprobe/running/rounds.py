@@ -4,17 +4,24 @@ docs/methods/rounds.md. Each round is one transaction guarded by ``Run.round``, 
 the seed and the round's number. So a killed run resumes to the same beliefs as an uninterrupted one.
 
 The learner updates beliefs: :data:`kgprobe.beliefs.register.LEARNERS`. With every learner a round costs its batch and
-the batch's neighbours.
+the batch's neighbours. Where facts are drawn ahead of the device, a round is written while the next one is asked; the
+latter is dropped if the run stops when the former is written.
 """
 
 import dataclasses
 import math
 import shlex
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from contextlib import closing, contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from threading import Event
 
 import msgspec
 
@@ -31,16 +38,21 @@ from kgprobe.models.api.spending import BudgetSpentError
 from kgprobe.models.computing import timing_the_device
 from kgprobe.probes.outcome import Outcome, Probe, Verdict
 from kgprobe.probes.register import ProbeKind
-from kgprobe.running.learner import COUNTS, Applied, Learner, RoundTakenError, counted_answers, counted_as
+from kgprobe.running.ahead import ask_ahead
+from kgprobe.running.learner import COUNTS, Learner, RoundTakenError, Write, counted_answers, counted_as
 from kgprobe.running.name_preferences import NamePreferences
 from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.runs import RunInUseError, at_start, get_run, locked
 from kgprobe.running.view import ViewTakenError, take_view, write_view
+from kgprobe.sampling.keys import FactKey
 
 # Rounds over which rates have to stay the same.
 CONVERGED_ROUNDS = 5
 # Changed sentences in a message.
 _SHOWN_SENTENCES = 3
+# Wait for the last round to be written after Ctrl-C.
+_INTERRUPT_SECONDS = 5.0
+_Ask = Callable[[Sequence[FactKey], Sequence[int]], Iterator[list[Outcome]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,7 @@ def continue_run(
     callbacks: Callbacks = NO_CALLBACKS,
     *,
     kind: ProbeKind | None = None,
+    batch: int | None = None,
     view: bool = True,
     on_progress: OnProgress = no_progress,
 ) -> RunReport:
@@ -108,6 +121,8 @@ def continue_run(
         on_progress: called while the beliefs of another run are removed, and while this run's are written at its end.
         callbacks: ``on_batch`` gets a :class:`Round`.
         kind: of the probe; None if it is not registered: then preferred names are not counted.
+        batch: number of facts that are drawn together, while the facts before them are computed, see :mod:`.ahead`;
+            None to draw and compute each round as a whole. Does not affect the answers.
 
     Raises:
         KgprobeError: another process uses the run; the probe differs from the run's; the file of its answers is
@@ -145,8 +160,9 @@ def continue_run(
             preferences = NamePreferences(kind)
             if kind is not None:
                 preferences.learn(read_outcomes(store.path, kind.evidence()))
-            with timing_the_device() as timed:
-                report = _do_rounds(probe, plan, run, store, learner, preferences, callbacks)
+            writer = _Writer(callbacks, behind=batch is not None)
+            with timing_the_device() as timed, _asking(probe, writer.callbacks, batch) as ask:
+                report = _do_rounds(ask, plan, run, store, learner, preferences, writer)
             keep_device_time(folder, timed)
             _settle(graph, run, learner, report.rounds, state)
             if not write_view(graph, plan.run, learner, report.rounds, state, on_progress) and view:
@@ -229,49 +245,79 @@ def _open_learner(graph: Graph, plan: Plan, run: Row) -> Learner:
     return learner
 
 
+@contextmanager
+def _asking(probe: Probe, callbacks: Callbacks, batch: int | None) -> Iterator[_Ask]:
+    """Yield a function that asks the facts of a round with a seed, and yields the outcomes of one batch after another.
+
+    Args:
+        batch: number of facts per batch, which is drawn ahead; None to ask a round as one batch.
+    """
+    waiting: deque[Callable[[], list[Outcome]]] = deque()
+
+    def ask_batch(facts: Sequence[FactKey], seed: Sequence[int], before: int) -> list[Outcome]:
+        with callbacks.hearing(len(facts), before):
+            return probe.ask(facts, seed)
+
+    with closing(ask_ahead(lambda: waiting.popleft() if waiting else None, ahead=batch is not None)) as answers:
+
+        def ask(facts: Sequence[FactKey], seed: Sequence[int]) -> Iterator[list[Outcome]]:
+            size = batch or max(len(facts), 1)
+            starts = range(0, max(len(facts), 1), size)
+            waiting.extend(partial(ask_batch, facts[start : start + size], seed, start) for start in starts)
+            return islice(answers, len(starts))
+
+        yield ask
+
+
 def _do_rounds(
-    probe: Probe,
+    ask: _Ask,
     plan: Plan,
     run: Row,
     store: OutcomeStore,
     learner: Learner,
     preferences: NamePreferences,
-    callbacks: Callbacks,
+    writer: "_Writer",
 ) -> RunReport:
     counts = Counter({name: run[name] for name in COUNTS})
     done, stopped, reason = run["round"], Stop.DONE, None
-    hubs: dict[str, str] = {}
     rates = _RunningRates(plan.options.stop_at_change, store, counts.total())
-    while done < plan.options.rounds:
-        if (end := _end_of(plan, learner, rates)) is not None:
-            stopped = end
-            break
-        clock = time.monotonic()
-        chosen = learner.choose(done + 1)
-        seconds = {"draw": time.monotonic() - clock}
-        clock = time.monotonic()
-        facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
-        try:
-            with callbacks.hearing(len(facts)):
-                outcomes = probe.ask(facts, [plan.seed, done + 1])
-        except BudgetSpentError as error:
-            stopped, reason = Stop.BUDGET_SPENT, str(error)
-            break
-        seconds["ask"] = time.monotonic() - clock
-        reason = why_silent(outcomes)
-        if reason is not None:
-            stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
-            break
-        done += 1
-        applied = _apply(store, learner, preferences, done, counts.total(), outcomes, chosen)
-        counts.update(map(counted_as, outcomes))
-        rates.add((outcome.fact.fact, outcome.verdict) for outcome in outcomes)
-        hubs |= applied.hubs
-        width = learner.width()
-        callbacks.on_batch(Round(outcomes, done, done, applied.touched, applied.hubs, width, seconds | applied.seconds))
-        if callbacks.should_stop() and done < plan.options.rounds:
-            stopped = Stop.ASKED_TO
-            break
+    with writer:
+        while done < plan.options.rounds:
+            if (end := _end_of(plan, learner, rates)) is not None:
+                stopped = end
+                break
+            clock = time.monotonic()
+            chosen = learner.choose(done + 1)
+            seconds = {"draw": time.monotonic() - clock}
+            clock = time.monotonic()
+            facts = list(map(learner.keys.__getitem__, chosen.positions.tolist()))
+            outcomes: list[Outcome] = []
+            try:
+                for batch in ask(facts, [plan.seed, done + 1]):
+                    outcomes += batch
+                    if writer.stops():
+                        break
+            except BudgetSpentError as error:
+                stopped, reason = Stop.BUDGET_SPENT, str(error)
+                break
+            seconds["ask"] = time.monotonic() - clock
+            if writer.stops(wait=True):
+                break
+            reason = why_silent(outcomes)
+            if reason is not None:
+                stopped, reason = Stop.NO_ANSWERS, f"{reason} The round was not counted."
+                break
+            done += 1
+            write = learner.apply(done, outcomes)
+            writer.write(
+                partial(_write, store, preferences, done, counts.total(), outcomes, chosen, write, learner, seconds)
+            )
+            counts.update(map(counted_as, outcomes))
+            rates.add((outcome.fact.fact, outcome.verdict) for outcome in outcomes)
+            if writer.stops():
+                break
+    if writer.stops() and done < plan.options.rounds:
+        stopped, reason = Stop.ASKED_TO, None
     return RunReport(
         plan.run,
         len(learner.keys),
@@ -280,7 +326,7 @@ def _do_rounds(
         seconds=0.0,
         stopped=stopped,
         reason=reason,
-        hubs=hubs,
+        hubs=writer.hubs,
     )
 
 
@@ -330,22 +376,86 @@ class _RunningRates:
         )
 
 
-def _apply(
+class _Writer:
+    """Writes the rounds of a run and reports them; a context manager that ends with the last one.
+
+    Attributes:
+        hubs: labels of entities that were excluded from propagation, by their ids.
+        callbacks: get no progress of a round before the last one is reported.
+    """
+
+    def __init__(self, callbacks: Callbacks, *, behind: bool) -> None:
+        """Write each round at once, or ``behind``: in a thread, while the next round is chosen and asked."""
+        self.callbacks = dataclasses.replace(callbacks, on_part=self._report_part)
+        self.hubs: dict[str, str] = {}
+        self._callbacks, self._behind = callbacks, behind
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="kgprobe-behind")
+        self._written: Future[Round] | None = None
+        self._stops = False
+
+    def write(self, write: Callable[[Callable[[], None]], Round]) -> None:
+        """Write a round, after the one before it was reported, at least until it calls that the next can be chosen."""
+        if not self._behind:
+            self._report(write(lambda: None))
+            return
+        can_choose = Event()
+        self._written = self._pool.submit(copy_context().run, write, can_choose.set)
+        self._written.add_done_callback(lambda _: can_choose.set())
+        can_choose.wait()
+
+    def stops(self, *, wait: bool = False) -> bool:
+        """Report the last round once it is written; return True if a callback has stopped the run.
+
+        Args:
+            wait: True to wait until it is written.
+        """
+        if self._written is not None and (wait or self._written.done()):
+            done = self._written.result()
+            self._written = None
+            self._report(done)
+        return self._stops
+
+    def _report_part(self, facts: float) -> None:
+        if self._written is None:
+            self._callbacks.on_part(facts)
+
+    def _report(self, done: Round) -> None:
+        self.hubs |= done.hubs
+        self._callbacks.on_batch(done)
+        self._stops = self._callbacks.should_stop()
+
+    def __enter__(self) -> "_Writer":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._pool.shutdown(wait=False)
+        if self._written is not None:
+            if kind is None or issubclass(kind, Exception):
+                self.stops(wait=True)
+            else:
+                wait_for([self._written], _INTERRUPT_SECONDS)
+
+
+def _write(
     store: OutcomeStore,
-    learner: Learner,
     preferences: NamePreferences,
     number: int,
     before: int,
     outcomes: Sequence[Outcome],
     chosen: RoundChoice,
-) -> Applied:
-    """Store a round's outcomes after ``before`` earlier ones, and let the learner apply them."""
+    write: Write,
+    learner: Learner,
+    seconds: dict[str, float],
+    can_choose: Callable[[], None],
+) -> Round:
+    """Store a round's outcomes after ``before`` earlier ones, and let the learner write its beliefs."""
     inclusions = [None if math.isnan(chance) else chance for chance in chosen.probabilities.tolist()]
     smallest = None if math.isnan(chosen.smallest) else chosen.smallest
     store.append(range(before, before + len(outcomes)), outcomes, number, inclusions, smallest)
     preferences.learn(outcomes)
     try:
-        return learner.apply(number, outcomes, list(map(preferences.chance, outcomes)))
+        applied = write(list(map(preferences.chance, outcomes)), can_choose)
     except RoundTakenError:
         store.cut_to(before, number - 1)
         raise
+    return Round(outcomes, number, number, applied.touched, applied.hubs, learner.width(), seconds | applied.seconds)

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,10 @@ from kgprobe.graph.client import Graph
 from kgprobe.graph.state import last_changes
 from kgprobe.models.model import Model
 from kgprobe.models.scoring.scorer import Scorer
+from kgprobe.probes.distractors.comparison import DistractorProbe
+from kgprobe.probes.outcome import Outcome
 from kgprobe.sampling.columns.graph_columns import open_columns
+from kgprobe.sampling.keys import FactKey
 from tests.models.tiny import byte_level, random_model
 
 OPTIONS = {"limit": 9, "distractors": 3, "sentences": 2, "as_of": "2024"}
@@ -290,3 +293,24 @@ def test_answers_are_the_same_with_batches_ahead(
         assert ("kgprobe-ahead" in threads) is not on_host
     assert answers[0] == answers[1]
     assert answers[0].count(b"\n") == 7
+
+
+def test_rounds_draw_batches_ahead_unless_on_host(
+    example_graph: Graph, tiny: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdicts, batches = [], []
+    ask = DistractorProbe.ask
+
+    def noted(probe: DistractorProbe, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        batches.append((threading.current_thread().name, len(facts)))
+        return ask(probe, facts, seed)
+
+    monkeypatch.setattr(DistractorProbe, "ask", noted)
+    for on_host in (True, False):
+        monkeypatch.setattr(Scorer, "on_host", on_host)
+        own = {"rounds": 1, "facts_per_round": 18, "distractors": 2, "relations": ["P36"]}
+        run = kgprobe.run_rounds(example_graph, tiny, name=f"on-host-{on_host}", **own)
+        verdicts.append(run.answers_frame()[["fact", "verdict"]].to_numpy().tolist())
+    assert batches == [(threading.main_thread().name, 18), ("kgprobe-ahead", 16), ("kgprobe-ahead", 2)]
+    assert verdicts[0] == verdicts[1]
+    assert len(verdicts[0]) == 18

@@ -95,7 +95,7 @@ def apply(graph: Graph, plan: Plan, number: int, outcomes: Sequence[Outcome]) ->
     run = {"id": plan.run, "uid": "00000000", "model": "m", "relations": list(ASKABLE), "as_of": plan.as_of}
     run["graph"] = graph_state(graph)
     learner = LEARNERS[plan.options.learner].load()(graph, plan, run, ASKABLE)
-    applied: Applied = learner.apply(number, outcomes, [guessing_chance(outcome) for outcome in outcomes])
+    applied: Applied = learner.apply(number, outcomes)(list(map(guessing_chance, outcomes)), lambda: None)
     return applied
 
 

@@ -138,6 +138,7 @@ def test_copy_that_was_interrupted_goes_on(
 
 
 @FROM_EACH_TO_EACH
+@pytest.mark.representatives(1)
 def test_copy_graph_unknown_kinds_are_left_out_and_counted(full: Graph, empty: Graph) -> None:
     before = digest_of(full)
     for text in (

@@ -77,7 +77,7 @@ def apply(
     run = {"id": "run", "uid": "00000000", "model": "m", "relations": list(labels), "as_of": 20250101}
     run["graph"] = graph_state(graph)
     chances = [guessing_chance(outcome) for outcome in outcomes]
-    LEARNERS[learner].load()(graph, plan, run, labels).apply(number, outcomes, chances)
+    LEARNERS[learner].load()(graph, plan, run, labels).apply(number, outcomes)(chances, lambda: None)
 
 
 def question_of(number: int) -> str:

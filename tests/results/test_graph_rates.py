@@ -116,7 +116,7 @@ def by(rates: GraphRates) -> dict[str, dict[str, GroupRate]]:
     return {one.by: {group.group: group for group in one.groups} for one in rates.groupings}
 
 
-@pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical", "propagation"]))
+@pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical"]))
 def test_estimate_after_a_load_is_of_the_facts_of_the_start(
     graph: Graph, learner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

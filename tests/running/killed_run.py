@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from kgprobe.answers.callbacks import NO_CALLBACKS, Callbacks
+from kgprobe.base.progress import share_counter
 from kgprobe.graph.client import Graph
+from kgprobe.models.computing import in_turn
 from kgprobe.probes.outcome import Evidence, Outcome, Verdict
 from kgprobe.running.plan import Plan, RoundsOptions
 from kgprobe.running.rounds import continue_run
@@ -49,22 +51,32 @@ class HashProbe:
         return {"model": "hash"}
 
     def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
-        outcomes = []
+        outcomes, count = [], share_counter(len(facts))
         asked = [(fact, EXCLUDED) for fact in describe_facts(self._graph, facts)]
         for fact, rivals in zip(facts, self._distractors.retrieve(asked, 3, seed), strict=True):
-            beaten = all(zlib.crc32(rival.id.encode()) < zlib.crc32(fact.fact.encode()) for rival in rivals)
-            verdict = Verdict.RIGHT if beaten else Verdict.WRONG
+            verdict = Verdict.RIGHT if self._beats(fact.fact, [rival.id for rival in rivals]) else Verdict.WRONG
             evidence = HashEvidence(tuple(rival.id for rival in rivals))
             outcomes.append(Outcome(fact, verdict, fact.fact.split()[1], str(seed), evidence=evidence))
+            count(1)
         return outcomes
+
+    @in_turn
+    def _beats(self, fact: str, rivals: Sequence[str]) -> bool:
+        """Compute on the device."""
+        return all(zlib.crc32(rival.encode()) < zlib.crc32(fact.encode()) for rival in rivals)
 
 
 def begin_or_go_on(
-    graph: Graph, run: str, rounds: int, callbacks: Callbacks = NO_CALLBACKS, learner: str = "propagation"
+    graph: Graph,
+    run: str,
+    rounds: int,
+    callbacks: Callbacks = NO_CALLBACKS,
+    learner: str = "propagation",
+    batch: int | None = None,
 ) -> str:
     """Begin the run if it is new, and go on with it; why it ended."""
     probe = HashProbe(graph)
     plan = make_plan(run, rounds=rounds, facts_per_round=8, learner=learner)
     if not graph.read("beliefs/run", id=run):
         begin_run(graph, probe, plan, "hash")
-    return continue_run(graph, probe, plan, callbacks).stopped.value
+    return continue_run(graph, probe, plan, callbacks, batch=batch).stopped.value

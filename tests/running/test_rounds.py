@@ -3,9 +3,11 @@
 import json
 import re
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from kgprobe.api import rounds as library
 from kgprobe.base.errors import KgprobeError, UnknownNameError
 from kgprobe.beliefs.register import LEARNERS, SAMPLING_RULES, learners_for
 from kgprobe.beliefs.summary import summarize
-from kgprobe.graph.client import Graph
+from kgprobe.graph.client import Graph, Transaction
 from kgprobe.graph.ingest import load
 from kgprobe.graph.runs import list_runs, run_folder
 from kgprobe.probes.outcome import Outcome, Verdict
@@ -26,6 +28,7 @@ from kgprobe.running.plan import Plan, plan_of
 from kgprobe.running.rounds import RunReport, continue_run
 from kgprobe.running.runs import begin_run, forget_run, get_run
 from kgprobe.sampling.columns.graph_columns import AskableFacts, FactsById, open_columns
+from kgprobe.sampling.keys import FactKey
 from tests.beliefs.graphs import random_graph
 from tests.beliefs.test_propagation import beliefs_in
 from tests.cases import slow_except
@@ -86,6 +89,75 @@ def test_same_seed_gives_the_same_run_and_another_does_not(graph: Graph, learner
     assert effects_in(graph, "one") == effects_in(graph, "two")
     assert beliefs_in(graph, "one") != beliefs_in(graph, "three")
     assert (answers_of(graph, "one")) == (answers_of(graph, "two"))
+
+
+@pytest.mark.parametrize("learner", slow_except(LEARNERS, ["hierarchical"]))
+def test_batches_ahead_leave_a_run_as_it_is(graph: Graph, learner: str) -> None:
+    load_graph(graph)
+    whole_run(graph, "whole", learner=learner)
+    parts: list[list[float]] = [[]]
+    probe, plan = HashProbe(graph), plan_for("ahead", learner=learner)
+    begin_run(graph, probe, plan, "hash")
+    callbacks = Callbacks(on_part=lambda facts: parts[-1].append(facts), on_batch=lambda _: parts.append([]))
+    continue_run(graph, probe, plan, callbacks, batch=3)
+    assert answers_of(graph, "ahead") == answers_of(graph, "whole")
+    assert beliefs_in(graph, "ahead") == beliefs_in(graph, "whole")
+    assert effects_in(graph, "ahead") == effects_in(graph, "whole")
+    # A round has progress once the one before it is written.
+    assert parts[0] == [*range(1, 9)]
+    assert [len(part) for part in parts if part != [*range(9 - len(part), 9)]] == []
+    assert len(parts) == ROUNDS + 1
+
+
+class ThirdRoundProbe(HashProbe):
+    """One that notes when it is asked the third round, and can fail then."""
+
+    def __init__(self, graph: Graph, *, fails: bool) -> None:
+        super().__init__(graph)
+        self.asked, self.fails = Event(), fails
+
+    def ask(self, facts: Sequence[FactKey], seed: Sequence[int]) -> list[Outcome]:
+        if seed[1] == 3:
+            self.asked.set()
+            if self.fails:
+                raise ValueError("round 3")
+        return super().ask(facts, seed)
+
+
+@pytest.mark.parametrize(("end", "learner"), [("stop", "propagation"), ("fault", "hierarchical")])
+def test_round_is_written_while_the_next_is_asked(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, end: str, learner: str
+) -> None:
+    load_graph(graph)
+    whole_run(graph, "whole", learner=learner)
+    probe, plan = ThirdRoundProbe(graph, fails=end == "fault"), plan_for("run", learner=learner)
+    run, rounds = Transaction.run, count(1)
+
+    def run_later(transaction: Transaction, query: str, **parameters: Any) -> Any:
+        if query == "beliefs/summarize" and next(rounds) == 2:
+            assert probe.asked.wait(10)
+        return run(transaction, query, **parameters)
+
+    monkeypatch.setattr(Transaction, "run", run_later)
+    begin_run(graph, probe, plan, "hash")
+    reported: list[int] = []
+    callbacks = Callbacks(
+        on_batch=lambda batch: reported.append(batch.done), should_stop=lambda: end == "stop" and reported[-1] == 2
+    )
+    if end == "stop":
+        report = continue_run(graph, probe, plan, callbacks, batch=3)
+        assert (report.stopped, report.rounds, report.asked) == (Stop.ASKED_TO, 2, 16)
+    else:
+        with pytest.raises(ValueError, match="round 3"):
+            continue_run(graph, probe, plan, callbacks, batch=3)
+    # The second round was written after the third had been asked, which does not count.
+    assert reported == [1, 2]
+    assert probe.asked.is_set()
+    assert (get_run(graph, "run")["round"], len(answers_of(graph, "run"))) == (2, 16)
+    assert run_rounds(graph, HashProbe(graph), plan).stopped is Stop.DONE
+    assert answers_of(graph, "run") == answers_of(graph, "whole")
+    assert beliefs_in(graph, "run") == beliefs_in(graph, "whole")
+    assert effects_in(graph, "run") == effects_in(graph, "whole")
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -397,7 +469,8 @@ def test_one_process_at_a_time(graph: Graph) -> None:
     assert len(refused) == 2 * ROUNDS
 
 
-def test_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
+@pytest.mark.parametrize("batch", [None, 3])
+def test_round_that_somebody_else_took_leaves_no_answers(graph: Graph, batch: int | None) -> None:
     load_graph(graph)
     probe, plan = HashProbe(graph), plan_for("run")
     begin_run(graph, probe, plan, "hash")
@@ -407,7 +480,7 @@ def test_round_that_somebody_else_took_leaves_no_answers(graph: Graph) -> None:
             graph.write("beliefs/guard_round", id="run", round=4, asked=0, unaskable=0, unanswered=0)
 
     with pytest.raises(KgprobeError, match="has round 4 already"):
-        run_rounds(graph, probe, plan, on_batch=steal)
+        continue_run(graph, probe, plan, Callbacks(on_batch=steal), batch=batch)
     assert [answer["round"] for answer in answers_of(graph, "run")] == [1] * 8 + [2] * 8 + [3] * 8
 
 

@@ -238,6 +238,7 @@ def test_signed_mean_of_ones_is_tangos_difference() -> None:
     assert nothing.high == pytest.approx(2 * signed_mean(np.zeros(20)).high)
 
 
+@pytest.mark.representatives(6)
 @pytest.mark.parametrize("facts", [8, 30, 120])
 @pytest.mark.parametrize(
     "shares",

@@ -357,6 +357,7 @@ def test_other_relations_are_not_counted(tmp_path: Path) -> None:
     assert source.not_loaded == {kind: NOT_LOADED[kind] for kind in expected}  # type: ignore[attr-defined]
 
 
+@pytest.mark.representatives(1)
 @pytest.mark.parametrize("kind", ["gz", "zst"])
 def test_truncated_archive_loads_what_is_whole_and_fails(tmp_path: Path, graph: Graph, kind: str) -> None:
     plain = write(

@@ -65,7 +65,7 @@ def test_scores_are_those_of_the_same_model_here(local: Scorer, allowed: float, 
         assert (described["method"], described["url"]) == (form, server.url)
 
 
-@pytest.mark.parametrize("form", slow_except(FORMS, ["token_ids", "echo"]))
+@pytest.mark.parametrize("form", slow_except(FORMS, ["token_ids"]))
 def test_handshake_is_stored_until_the_server_changes(local: Scorer, tmp_path: Path, form: str) -> None:
     tokenizer = local.tokenizer if form == "echo_text" else None
     with serve(local, form, announced="b1", version="fp1") as server:
