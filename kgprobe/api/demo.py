@@ -17,7 +17,7 @@ from kgprobe.base.sanitize import visible
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
 from kgprobe.graph.servers.opening import open_graph
-from kgprobe.models.model import Model, load_model
+from kgprobe.models.model import Model, importing_libraries, load_model
 from kgprobe.results.measurement import Run, open_run
 from kgprobe.running.runs import forget_run, get_run
 
@@ -58,7 +58,9 @@ def run_demo(
     """
     place = str(graph or demo_folder())
     say(f"Opening the graph at {place}" if is_address(place) else f"Starting the graph in {place}")
-    with _timed("graph", on_part):
+    # A finished demo needs no model.
+    needs_model = again or not Path(place).is_dir()
+    with _timed("graph", on_part), importing_libraries() if needs_model else contextlib.nullcontext():
         opened = open_graph(place, ask_password=ask_password)
     try:
         _refuse_others(opened)

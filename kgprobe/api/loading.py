@@ -88,7 +88,7 @@ def load_bulk(
 
     Cost: one pass over the source's streams, one import; about 200 bytes of temporary disk space for each fact, and 90
     of columns for runs in kgprobe's home folder.
-    Memory: about 35 bytes for each entity (at times 70), 500 MB, and the import's, at most 60% of the free memory.
+    Memory: 1 GB for DuckDB, 500 MB, and the import's, at most 60% of the free memory.
 
     Args:
         graph: folder of a graph with the engine Neo4j.

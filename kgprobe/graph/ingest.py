@@ -198,6 +198,9 @@ _ALLOCATIONS_PER_COLLECTION = 100_000
 # Stage of a load that was imported by neo4j-admin and is not finished.
 IMPORTED = "imported"
 
+# Messages about skipped records in a report; callers get each of them through ``on_problem``.
+KEPT_PROBLEMS = 20
+
 Write = Callable[[Transaction], WrittenBatch]
 
 
@@ -216,6 +219,7 @@ class LoadCounts:
         resumed: True if an interrupted load was continued.
         folded: names that were changed, see :func:`~kgprobe.sources.values.plain_name`.
         not_loaded: statements of the source that are not loaded, by kind.
+        messages: messages about the first rejected records.
     """
 
     records: Counter[str] = field(default_factory=Counter)
@@ -229,6 +233,7 @@ class LoadCounts:
     resumed: bool = False
     folded: int = 0
     not_loaded: Mapping[str, int] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
 
     def reject(self, problems: Iterable[Problem], source: Source, report_problem: Callable[[str], None]) -> None:
         """Count and report rejected records."""
@@ -237,7 +242,10 @@ class LoadCounts:
             message = problem_message(problem, source)
             if isinstance(problem.place.record, Rejected) and problem.place.record.broken_off:
                 self.broken.append(message)
-            report_problem(f"{message} Skipped; `strict` stops here.")
+            skipped = f"{message} Skipped; `strict` stops here."
+            if len(self.messages) < KEPT_PROBLEMS:
+                self.messages.append(skipped)
+            report_problem(skipped)
 
 
 @contextmanager

@@ -12,8 +12,6 @@ from kgprobe.graph.ingest import LoadCounts
 from kgprobe.graph.ingest import load as ingest
 from kgprobe.sources.contract import ReadsGraph, Source
 
-# Messages about skipped records in a report; callers get each of them through ``on_problem``.
-KEPT_PROBLEMS = 20
 _NONE_SKIPPED = {"unreadable": 0, "duplicate": 0, "missing": 0}
 
 
@@ -128,27 +126,15 @@ def load_source(
     """Load an open source; otherwise as :func:`kgprobe.load`."""
     if isinstance(source, ReadsGraph) and source.reads(graph.endpoint.address, graph.endpoint.database):
         raise ArgumentError("graph", f"is {source.name} itself; load a graph into another one, such as a folder.")
-    problems: list[str] = []
     counts = ingest(
         graph,
         source,
         strict=strict,
         remove_missing=remove_missing,
-        report_problem=keeping(problems, on_problem),
+        report_problem=on_problem,
         report_progress=measuring("Loading", source, on_progress),
     )
-    return report_of(source.name, counts, problems)
-
-
-def keeping(problems: list[str], on_problem: OnProblem) -> OnProblem:
-    """Return a function that passes messages on, and keeps the first of them."""
-
-    def keep_problem(message: str) -> None:
-        if len(problems) < KEPT_PROBLEMS:
-            problems.append(message)
-        on_problem(message)
-
-    return keep_problem
+    return report_of(source.name, counts)
 
 
 def measuring(work: str, source: Source, on_progress: OnProgress) -> Callable[[str, int], None]:
@@ -163,7 +149,7 @@ def measuring(work: str, source: Source, on_progress: OnProgress) -> Callable[[s
     return report
 
 
-def report_of(source: str, counts: LoadCounts, problems: Sequence[str]) -> LoadReport:
+def report_of(source: str, counts: LoadCounts) -> LoadReport:
     """Return the report of a load with these counts."""
     kinds = ("entities", "relations", "facts")
     return LoadReport(
@@ -175,7 +161,7 @@ def report_of(source: str, counts: LoadCounts, problems: Sequence[str]) -> LoadR
         skipped={**_NONE_SKIPPED, **counts.problems},
         outside=counts.outside,
         resumed=counts.resumed,
-        problems=problems,
+        problems=counts.messages,
         broken=tuple(counts.broken),
         not_loaded=counts.not_loaded,
         folded=counts.folded,

@@ -1,9 +1,11 @@
 """Models for users: opened by name, loaded when first needed, each only once."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
+from importlib import import_module
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from kgprobe.base.arguments import whole_number
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 # Number of cached continuations, some 200 bytes each.
 REMEMBERED = 1_000_000
+# Modules that loading a model imports; each takes a second or more.
+_HEAVY = ("torch", "transformers", "torch.distributed.tensor", "kgprobe.models.scoring.scorer")
 
 
 class Model(AbstractContextManager["Model"]):
@@ -259,6 +263,28 @@ def wrap_model(
     """
     scorer = wrap_scorer(net, tokenizer, name=name, bos=bos, remembered=remembered)
     return Model(scorer.name, scorer=scorer)
+
+
+@contextmanager
+def importing_libraries() -> Iterator[None]:
+    """Import the libraries of models on this machine in a thread, while the block waits for something else."""
+    stopped = Event()
+
+    def import_all() -> None:
+        for name in _HEAVY:
+            # The caller's own import reports errors.
+            with suppress(Exception):
+                _ = stopped.is_set() or import_module(name)
+
+    thread = Thread(target=import_all)
+    thread.start()
+    try:
+        yield
+    except BaseException:
+        stopped.set()
+        raise
+    finally:
+        thread.join()
 
 
 class Models(AbstractContextManager["Models"]):

@@ -166,6 +166,7 @@ def load_scorer(
         batch_tokens=batch_tokens,
         bos=bos,
         remembered=remembered,
+        from_files=True,
     )
     # An encoder's files have other heads, too; the scorer's reason says more.
     if loaded.unused:
@@ -496,8 +497,8 @@ def keep_text_part(model: "PreTrainedModel") -> tuple[str, ...]:
     """Drop the modules of a multimodal model that text does not pass, in place; return their names."""
     if model.config.get_text_config() is model.config:
         return ()
-    parts = [model.get_decoder(), model.get_output_embeddings()]  # type: ignore[no-untyped-call]
-    kept = {name for name, module in model.named_modules() if any(module is part for part in parts)}
+    parts = {id(model.get_decoder()), id(model.get_output_embeddings())}  # type: ignore[no-untyped-call]
+    kept = {name for name, module in model.named_modules() if id(module) in parts}
     containers = {name.rsplit(".", depth)[0] for name in kept for depth in range(1, name.count(".") + 1)} | {""}
     dropped = []
     for container in sorted(containers - kept):

@@ -12,7 +12,8 @@ from kgprobe.api.loading import load
 from kgprobe.base.errors import KgprobeError
 from kgprobe.base.records import Entity, Fact, Rejected, Relation
 from kgprobe.graph.client import Graph
-from kgprobe.graph.loading import KEPT_PROBLEMS, LoadReport, load_source
+from kgprobe.graph.ingest import KEPT_PROBLEMS
+from kgprobe.graph.loading import LoadReport, load_source
 from kgprobe.sources.contract import open_source
 from tests.written_source import WrittenSource
 

@@ -160,6 +160,7 @@ def test_files_say_what_a_load_makes(
     if size == 2:
         # The ends of each batch are looked up alone.
         monkeypatch.setattr(converting, "_BYTES_AT_ONCE", 1)
+        monkeypatch.setattr(staging, "_FACTS_AT_ONCE", 3)
     loaded, converted = both(neo4j, hostile(partial=partial), tmp_path / "files")
     assert loaded[:3] == converted[:3]
     assert told(*graph_of(tmp_path / "files")) == made_by_load(neo4j)

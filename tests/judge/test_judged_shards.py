@@ -28,8 +28,8 @@ def table(places: range) -> pa.Table:
 
 
 def rows(folder: Path) -> list[list[int]]:
-    """Return the rows of each file; a lock that is left is one without rows."""
-    return [pq.read_table(file)["place"].to_pylist() for file in sorted((folder / SHARDS).iterdir())]
+    """Return the rows of each shard."""
+    return [pq.read_table(file)["place"].to_pylist() for file in sorted((folder / SHARDS).glob("*.parquet"))]
 
 
 class Maker:
@@ -97,6 +97,7 @@ def test_judge_shards_stopped_judging_goes_on(tmp_path: Path, ahead: bool) -> No
     for number in range(2):
         assert judge_in(tmp_path, Maker(), ahead=ahead, callbacks=stop).stopped is Stop.ASKED_TO
         assert rows(tmp_path) == ROWS[: number + 1]
+        assert not list((tmp_path / SHARDS).glob("*.lock"))
     assert judge_in(tmp_path, Maker(), ahead=ahead, callbacks=stop).complete
     assert rows(tmp_path) == ROWS
 

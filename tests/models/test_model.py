@@ -2,6 +2,8 @@
 
 import doctest
 import os
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +19,7 @@ from kgprobe.models.api.cache import AnswerCache, answer_cache_path
 from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, Prices, Spending
 from kgprobe.models.generating.generator import Answer, Request
-from kgprobe.models.model import Model, Models, load_model, wrap_model
+from kgprobe.models.model import Model, Models, importing_libraries, load_model, wrap_model
 from kgprobe.models.scoring import scorer
 from kgprobe.models.scoring.scorer import Scorer
 from kgprobe.models.spec import wrap_scorer
@@ -90,6 +92,20 @@ def test_local_model_is_loaded_once_and_when_it_is_needed(folder: Path, monkeypa
         made.scorer().model.model.norm.weight.mul_(2)
     assert made.refresh()
     assert not made.refresh()
+
+
+def test_libraries_are_imported_while_a_block_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "library_a.py").write_text("import time\ntime.sleep(0.2)\n")
+    (tmp_path / "library_b.py").write_text("import threading\nthread = threading.current_thread()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    # The first cannot be imported; the caller's import will say so.
+    monkeypatch.setattr(model, "_HEAVY", ("no_library", "library_a", "library_b"))
+    with pytest.raises(ValueError, match="no graph"), importing_libraries():
+        raise ValueError("no graph")
+    assert "library_b" not in sys.modules
+    with importing_libraries():
+        pass
+    assert sys.modules["library_b"].thread is not threading.current_thread()
 
 
 def test_api_model_scores_only_with_log_probabilities() -> None:

@@ -16,7 +16,8 @@ from kgprobe.models.api.generator import ApiGenerator
 from kgprobe.models.api.spending import ApiOptions, Prices, Spending
 from kgprobe.models.model import load_model
 from kgprobe.models.model_files import find_model_files, whole_digest
-from kgprobe.models.spec import load_scorer
+from kgprobe.models.scoring import check
+from kgprobe.models.spec import load_scorer, wrap_scorer
 from kgprobe.models.spec_forms import absolute_spec
 from tests.models.exactness import assert_exact, double_copy, reference_scores
 from tests.models.serving import api_generator
@@ -88,6 +89,66 @@ def test_bos_and_precision_can_be_chosen(folder):
     scorer = load_scorer(f"hf:{folder}", device="cpu", dtype="bfloat16", bos=False)
     assert scorer.describe()["dtype"] == "bfloat16"
     assert scorer.describe()["leading_tokens"] == []
+
+
+def check_of(folder, **options):
+    """Return the finding of the chosen method, and True if it is that of an earlier check."""
+    scorer = load_scorer(f"hf:{folder}", device="cpu", **options)
+    finding, _, day = dict(scorer.explain())[f"method: {scorer.choice.method}"].partition("; checked on ")
+    return finding, bool(day)
+
+
+def test_method_check_is_stored_under_all_that_changes_it(folder, home, monkeypatch):
+    (scored,) = load_scorer(f"hf:{folder}", device="cpu").score(["York is"], [["New York"]])
+    monkeypatch.setattr(check, "choose_method", lambda *_: pytest.fail("checked again"))
+    finding, stored = check_of(folder)
+    assert stored
+    assert finding.startswith("agrees with plain forward passes")
+    assert load_scorer(f"hf:{folder}", device="cpu").score(["York is"], [["New York"]])[0].values == scored.values
+    monkeypatch.undo()
+    monkeypatch.setenv("KGPROBE_HOME", str(home))
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads + 1)
+        assert not check_of(folder)[1]
+    finally:
+        torch.set_num_threads(threads)
+    assert not check_of(folder, dtype="bfloat16")[1]
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    assert not check_of(folder)[1]
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA")
+    assert check_of(folder)[1]
+    with monkeypatch.context() as patched:
+        patched.setattr(check, "__file__", str(folder / "check.py"))
+        for code in ("a", "ab"):
+            (folder / "check.py").write_text(code)
+            assert [check_of(folder)[1] for _ in range(2)] == [False, True]
+    change_config(folder, rope_parameters={"rope_type": "default", "rope_theta": 500.0})
+    assert not check_of(folder)[1]
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"][3] += 0.5
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert [check_of(folder)[1] for _ in range(2)] == [False, True]
+    for file in (home / "scoring_checks").iterdir():
+        file.write_bytes(file.read_bytes()[:40])
+    assert [check_of(folder)[1] for _ in range(2)] == [False, True]
+
+
+def test_stored_check_is_not_for_models_in_memory(folder, home):
+    scorer = load_scorer(f"hf:{folder}", device="cpu")
+    wrapped = wrap_scorer(scorer.model, scorer.tokenizer)
+    assert "checked on" not in str(wrapped.explain())
+    assert len(list((home / "scoring_checks").iterdir())) == 1
+    scorer.tokenizer.add_tokens(["Zürich"])
+    scorer.tokenizer.save_pretrained(folder)
+    with pytest.raises(KgprobeError, match=r"lacks 1 of them: 'Zürich'"):
+        load_scorer(f"hf:{folder}", device="cpu")
+
+
+def test_unwritable_home_costs_only_another_check(folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KGPROBE_HOME", str(tmp_path / "file"))
+    assert [check_of(folder)[1] for _ in range(2)] == [False, False]
 
 
 def test_missing_weight_is_not_made_up(folder):

@@ -151,6 +151,7 @@ def _written_batches(source: Any, path: Path, process: subprocess.Popen[bytes]) 
                 reading.position = max(reading.position, position)
             last = batch.batch.last
             yield batch
+    path.unlink()
 
 
 @collecting_rarely()

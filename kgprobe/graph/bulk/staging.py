@@ -32,6 +32,7 @@ from kgprobe.sources.contract import Source
 Written: TypeAlias = tuple[list[str], int]
 
 _MEMORY = "1GB"
+_FACTS_AT_ONCE = 4_000_000
 
 
 @contextmanager
@@ -227,8 +228,12 @@ FROM (
 ) GROUP BY node;
 CREATE TEMP TABLE sizes AS
 SELECT place, count(entity) AS size FROM types LEFT JOIN links ON type = types.id GROUP BY place;
-CREATE TEMP TABLE objects AS
-SELECT DISTINCT object, number FROM facts JOIN relations ON relations.id = relation
+CREATE TEMP TABLE objects (object BIGINT, number BIGINT)
+"""
+# In parts, as DuckDB would need more than its memory for all of 3*10^7 facts.
+_OBJECTS = """
+INSERT INTO objects
+SELECT DISTINCT object, number FROM facts JOIN relations ON relations.id = relation WHERE object % {parts} = {part}
 """
 _ENTITY_ROWS = """
 SELECT entities.place AS ":ID(Entity)", id, {texts}, line AS "line:long", origin - unused_before AS "number:long",
@@ -361,6 +366,9 @@ class Staging:
     def write(self, folder: Path) -> dict[str, Written]:
         """Write nodes and relationships, by label and type, and the properties that these files cannot contain."""
         self._run(_DERIVED)
+        parts = self.written // _FACTS_AT_ONCE + 1
+        for part in range(parts):
+            self._run(_OBJECTS.format(parts=parts, part=part))
         extra = "SELECT id, extra::JSON AS properties FROM entities WHERE extra IS NOT NULL ORDER BY place"
         self._run(f"COPY ({extra}) TO {literal(folder / EXTRA_ENTITIES)} (FORMAT json)")
         source, load = literal(self._source.name), literal(self._source.fingerprint)

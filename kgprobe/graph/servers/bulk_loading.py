@@ -15,7 +15,7 @@ from kgprobe.base.progress import OnProgress, StepProgress, no_progress
 from kgprobe.graph.bulk.bulk_files import BulkFiles, finish, read_bulk_files
 from kgprobe.graph.client import Graph
 from kgprobe.graph.endpoint import is_address
-from kgprobe.graph.loading import LoadReport, OnProblem, keeping, measuring, report_of
+from kgprobe.graph.loading import LoadReport, OnProblem, measuring, report_of
 from kgprobe.graph.servers.folder import Folder, Import, folder_of, running
 from kgprobe.graph.servers.leases import take_lease
 from kgprobe.graph.servers.neo4j_engine import ENGINE, admin_command
@@ -183,17 +183,16 @@ def load_bulk_source(
         )
     folder = folder_of(graph)
     place = folder.path / _FILES if bulk_files is None else Path(bulk_files)
-    problems: list[str] = []
     with reserved_for_import(folder):
         files = _written(source, place, strict, is_own=bulk_files is None)
         if files is None:
-            files = _convert(source, place, strict, problems, on_problem, on_progress)
+            files = _convert(source, place, strict, on_problem, on_progress)
         else:
             files.records.resumed = True
         _import(folder, place, files, on_progress, on_import)
     if bulk_files is None:
         shutil.rmtree(place)
-    return report_of(files.source, files.records, problems)
+    return report_of(files.source, files.records)
 
 
 def _import(
@@ -220,12 +219,11 @@ def write_bulk_source(
     on_progress: OnProgress = no_progress,
 ) -> LoadReport:
     """Write an open source; otherwise as :func:`kgprobe.write_bulk`."""
-    problems: list[str] = []
-    files = _convert(source, Path(bulk_files), strict, problems, on_problem, on_progress)
+    files = _convert(source, Path(bulk_files), strict, on_problem, on_progress)
     if not any(files.records.written.values()):
         # An import of nothing would empty a database.
         shutil.rmtree(bulk_files)
-    return report_of(files.source, files.records, problems)
+    return report_of(files.source, files.records)
 
 
 def _written(source: Source, place: Path, strict: bool, is_own: bool) -> BulkFiles | None:
@@ -249,9 +247,7 @@ def _written(source: Source, place: Path, strict: bool, is_own: bool) -> BulkFil
     return None
 
 
-def _convert(
-    source: Source, place: Path, strict: bool, problems: list[str], on_problem: OnProblem, on_progress: OnProgress
-) -> BulkFiles:
+def _convert(source: Source, place: Path, strict: bool, on_problem: OnProblem, on_progress: OnProgress) -> BulkFiles:
     if place.exists():
         raise ArgumentError("bulk_files", f"is {place}, which exists; name a new folder.")
     # Imported here because DuckDB is slow to import.
@@ -261,6 +257,6 @@ def _convert(
         source,
         place,
         strict=strict,
-        report_problem=keeping(problems, on_problem),
+        report_problem=on_problem,
         report_progress=measuring("Converting", source, on_progress),
     )

@@ -8,19 +8,33 @@ Architecture names prove nothing: whether a model respects external masks and po
 configuration. So a few small trees are computed by each method, the fastest first, and by plain forward passes. The
 first method that agrees is used. Hidden states are compared too: an uncertain model gives nearly the same probabilities
 under any attention.
+
+The result for a model from files on the CPU is stored in ``scoring_checks/`` of kgprobe's folder, under a digest of all
+that determines it: weights, configuration, code, installed packages, processor, threads, settings of torch. If any of
+these changes, the model is checked again.
 """
 
+import hashlib
+import inspect
+import os
+import platform
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
 import numpy as np
 import torch
+import transformers
 
 from kgprobe.base.errors import KgprobeError
+from kgprobe.base.files import UNREADABLE_JSON, home, make_folder, replacing
 from kgprobe.models.devices import device_names
 from kgprobe.models.scoring.batching import is_out_of_memory
 from kgprobe.models.scoring.body import last_states, on_device
@@ -65,6 +79,20 @@ _CHECKED_WINDOW = 3
 _LOGITS_AT_ONCE = 1 << 20
 # Nodes per branch in the check at full length.
 _WIDE_BRANCH = 8
+# Beginnings of environment variables that choose code for the processor.
+_SETTINGS = (
+    "ATEN_",
+    "DNNL_",
+    "KMP_",
+    "LD_",
+    "MKL_",
+    "OMP_",
+    "ONEDNN_",
+    "OPENBLAS_",
+    "PYTORCH_",
+    "TORCH",
+    "TRANSFORMERS_",
+)
 # Rotary positions that change for all tokens once a sequence exceeds the training length.
 _CHANGING = ("longrope", "dynamic")
 
@@ -87,16 +115,87 @@ class MethodChoice:
 _Arrangement: TypeAlias = "Callable[[], tuple[torch.Tensor, Integers]]"
 
 
-def require_next_tokens(
-    model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", leading: Sequence[int], name: str
-) -> None:
-    """Raise if a model's logits are not those of the next token, or it lacks tokens that its tokenizer gives.
+class _StoredCheck(msgspec.Struct, frozen=True):
+    """The result of an earlier check: the choice, the number of logits, and the day of the check."""
 
-    Cost: a forward pass over 48 tokens.
+    method: ScoringMethod
+    findings: tuple[tuple[ScoringMethod, str], ...]
+    outputs: int
+    day: str
+
+
+def examine(
+    model: "PreTrainedModel",
+    tokenizer: "PreTrainedTokenizerBase",
+    *,
+    leading: Sequence[int],
+    name: str,
+    methods: tuple[ScoringMethod, ...],
+    stored_by: str | None = None,
+) -> MethodChoice:
+    """Return the scoring method of a model, after a check that it gives next-token probabilities.
+
+    Args:
+        methods: the candidates, fastest first.
+        stored_by: digest of the weights of a model that is as its files say, to use the stored result of an equal check
+            and to store a new one; None to check in any case.
 
     Raises:
-        KgprobeError: a later token changes the prediction of an earlier one; or texts, the leading tokens, the end
-            token or the chat template use tokens beyond the embeddings or the output layer.
+        KgprobeError: a later token changes the prediction of an earlier one; texts, the leading tokens, the end token
+            or the chat template use tokens beyond the embeddings or the output layer; or as in :func:`choose_method`.
+    """
+    file = None
+    if stored_by is not None and model.device.type == "cpu":
+        file = home() / "scoring_checks" / f"{_conditions(model, stored_by, methods)}.json"
+    stored = None
+    # Without a usable file, the model is checked.
+    with suppress(OSError, *UNREADABLE_JSON):
+        stored = None if file is None else msgspec.json.decode(file.read_bytes(), type=_StoredCheck)
+    outputs = _require_causal(model, name) if stored is None else stored.outputs
+    _require_rows(tokenizer, leading, name, _vocabulary(model), outputs)
+    if stored is not None:
+        findings = tuple((method, f"{finding}; checked on {stored.day}") for method, finding in stored.findings)
+        return MethodChoice(stored.method, None if stored.method == "plain" else find_projection(model), findings)
+    choice = choose_method(model, methods)
+    if file is not None:
+        check = _StoredCheck(choice.method, choice.findings, outputs, date.today().isoformat())
+        # A full or read-only disk costs another check at the next start.
+        with suppress(KgprobeError):
+            make_folder(file.parent)
+            with replacing(file) as unfinished:
+                unfinished.write_bytes(msgspec.json.encode(check))
+    return choice
+
+
+def _conditions(model: "PreTrainedModel", weights: str, methods: tuple[ScoringMethod, ...]) -> str:
+    """Return a digest of all that can change the result of a check on the CPU."""
+    config, text_config = model.config, model.config.get_text_config()
+    folders = {Path(inspect.getfile(type(module))).parent for module in model.modules()}
+    folders |= {Path(inspect.getfile(package)).parent for package in (transformers, transformers.integrations)}
+    folders.add(Path(__file__).parent)
+    files = chain.from_iterable(folder.glob("*.py") for folder in folders)
+    code = [(str(file), file.stat()) for file in files]
+    packages = chain.from_iterable(Path(folder).glob("*.dist-info") for folder in sys.path)
+    conditions: list[object] = [
+        weights,
+        methods,
+        (type(model), sorted(vars(config).items()), sorted(vars(text_config).items())),
+        sorted((name, state.st_mtime_ns, state.st_size) for name, state in code),
+        sorted(path.name for path in packages),
+        (sys.version, platform.platform(), platform.node()),
+        getattr(torch.cpu, "get_capabilities", dict)(),
+        (torch.__config__.show(), torch.__config__.parallel_info()),
+        (torch.get_float32_matmul_precision(), torch.are_deterministic_algorithms_enabled()),
+        (torch.backends.mkldnn.enabled, torch.backends.cuda.flash_sdp_enabled()),  # type: ignore[no-untyped-call]
+        sorted((name, value) for name, value in os.environ.items() if name.startswith(_SETTINGS)),
+    ]
+    return hashlib.sha256("\n".join(map(repr, conditions)).encode()).hexdigest()[:32]
+
+
+def _require_causal(model: "PreTrainedModel", name: str) -> int:
+    """Return the number of a model's logits; raise KgprobeError if they are not those of the next token.
+
+    Cost: a forward pass over 48 tokens.
     """
     inputs = _vocabulary(model)
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None) or 0
@@ -105,7 +204,6 @@ def require_next_tokens(
     tokens = np.random.default_rng(2).integers(0, inputs, (_CAUSAL_ROWS, length))
     tokens[:, :-1] = tokens[0, :-1]
     logits = model(input_ids=on_device(model, tokens), use_cache=False).logits.float()
-    _require_rows(tokenizer, leading, name, inputs, min(inputs, logits.shape[-1]))
     changes = (logits[1:] - logits[0]).abs()
     # A causal model with experts may round to another expert in one of the rows, but not in all.
     leaked, effect = changes[:, :-1].amax((1, 2)).min().item(), changes[:, -1].amax().item()
@@ -116,19 +214,20 @@ def require_next_tokens(
             " token. Name a causal model, such as GPT, Llama or Qwen. If this one was trained as a decoder, set"
             " `is_decoder` to true, or `use_bidirectional_attention` to false, in its config.json."
         )
+    return int(logits.shape[-1])
 
 
 def _require_rows(
-    tokenizer: "PreTrainedTokenizerBase", leading: Sequence[int], name: str, inputs: int, rows: int
+    tokenizer: "PreTrainedTokenizerBase", leading: Sequence[int], name: str, inputs: int, outputs: int
 ) -> None:
     """Raise if texts use tokens without a row in the model.
 
     Special tokens for pictures or padding are often beyond the last row, and no text gives them.
 
     Args:
-        inputs: number of the embeddings.
-        rows: number of tokens with an embedding and a logit.
+        inputs, outputs: number of the embeddings and of the logits.
     """
+    rows = min(inputs, outputs)
     tokens = tokenizer.get_vocab()
     added = getattr(tokenizer, "added_tokens_decoder", {})
     needed = {*leading, tokenizer.eos_token_id}
@@ -229,15 +328,18 @@ def _errors(
     targets = np.concatenate([tree.targets for tree in trees])
     expected_states = torch.cat([_plain_states(model, tree)[tree.sources] for tree in trees])
     expected = torch.cat([plain_log_probabilities(model, tree) for tree in trees])
-    error = state_error = 0.0
+    compared = []
     for arrangement in arrangements:
         states, sources = arrangement()
-        own = states[torch.from_numpy(sources[-len(targets) :]).to(states.device)]
-        values = projection.log_probabilities(own, np.arange(len(targets)), targets, _LOGITS_AT_ONCE)
-        difference = (own - expected_states).float().norm(dim=1) / expected_states.float().norm(dim=1)
-        # Unlike Python's, torch's maximum propagates NaN.
-        error = float(np.fmax(error, np.nan_to_num((values - expected).abs().max().item(), nan=np.inf)))
-        state_error = float(np.fmax(state_error, np.nan_to_num(difference.max().item(), nan=np.inf)))
+        compared.append(states[torch.from_numpy(sources[-len(targets) :]).to(states.device)])
+    own, times = torch.cat(compared), len(compared)
+    # One pass over the vocabulary.
+    values = projection.log_probabilities(own, np.arange(len(own)), np.tile(targets, times), _LOGITS_AT_ONCE)
+    expected_states, expected = expected_states.repeat(times, 1), expected.repeat(times, 1)
+    difference = (own - expected_states).float().norm(dim=1) / expected_states.float().norm(dim=1)
+    # Unlike Python's, torch's maximum propagates NaN.
+    worst = [(values - expected).abs().max().item(), difference.max().item()]
+    error, state_error = np.nan_to_num(worst, nan=np.inf).tolist()
     return error, state_error
 
 

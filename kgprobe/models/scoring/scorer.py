@@ -25,9 +25,8 @@ from kgprobe.models.scoring.batching import BatchLimits, Memory, Prefixes, compu
 from kgprobe.models.scoring.check import (
     METHOD_MEANINGS,
     METHODS,
-    choose_method,
+    examine,
     longest_text,
-    require_next_tokens,
 )
 from kgprobe.models.scoring.contract import EdgeScorer, Floats, ScoredContinuations, TextScorer, report
 from kgprobe.models.scoring.forward import (
@@ -157,6 +156,7 @@ class Scorer(TextScorer):
         bos: bool | None = None,
         methods: tuple[ScoringMethod, ...] = METHODS,
         remembered: int = 0,
+        from_files: bool = False,
     ) -> None:
         """Check on the model itself which method of computing is exact, and take the fastest.
 
@@ -169,6 +169,7 @@ class Scorer(TextScorer):
             bos: True to prepend BOS to every prompt; None for the tokenizer's default.
             methods: the candidates, fastest first.
             remembered: number of continuations whose log-probabilities are cached.
+            from_files: True if the model was just read from files, so that an earlier check of the same is valid.
 
         Raises:
             KgprobeError: BOS is requested and the tokenizer has none; the model is not causal, or has fewer tokens than
@@ -185,7 +186,7 @@ class Scorer(TextScorer):
         self._methods = methods
         self._remembered = remembered
         self.weights = weights_digest(model)
-        self._examine()
+        self._examine(self.weights if from_files else None)
 
     def refresh(self) -> bool:
         """Forget all results of other weights; call it before a measurement or a run begins.
@@ -218,8 +219,8 @@ class Scorer(TextScorer):
         self.prefixes.forget()
         self._likely = find_likely_part(self.model, self.choice.projection)
 
-    def _examine(self) -> None:
-        """Determine all that depends on the model's code, precision and device."""
+    def _examine(self, stored_by: str | None = None) -> None:
+        """Determine all that depends on the model's code, precision and device; argument as of :func:`.examine`."""
         self._examined = tensor_places(self.model)
         self.max_tokens = longest_text(self.model)
         devices = devices_of(self.model)
@@ -227,8 +228,14 @@ class Scorer(TextScorer):
         self._memory = Memory(self._remembered)
         self.prefixes = Prefixes(self.model.device, most=sum(map(share_of, devices)))
         with torch.inference_mode(), in_eval_mode(self.model):
-            require_next_tokens(self.model, self.tokenizer, self.leading, self.name)
-            self.choice = choose_method(self.model, self._methods)
+            self.choice = examine(
+                self.model,
+                self.tokenizer,
+                leading=self.leading,
+                name=self.name,
+                methods=self._methods,
+                stored_by=stored_by,
+            )
             self._row = measure_row(self.model) if self.choice.method in OWN_CACHE else None
         self._likely = find_likely_part(self.model, self.choice.projection)
 

@@ -202,7 +202,8 @@ class StateReader:
         # The beginning up to its last cut is tokenized once.
         cut = last_cut(beginning, encoder_of(tokenizer).before_cuts)
         first = tuple(chain(self._scorer.leading, *encode_as_is(tokenizer, [beginning[:cut]] if cut else [])))
-        return [(*first, *ids) for ids in encode_as_is(tokenizer, [beginning[cut:] + text for text in texts])]
+        rest = encode_as_is(tokenizer, [beginning[cut:] + text for text in texts])
+        return [(*first, *ids) for ids in rest]
 
     def _tokenize(
         self, texts: Sequence[str], beginning: str, chat: bool, before: int
