@@ -215,10 +215,6 @@ def _judged_graph(folder: Path) -> Description:
     return Description(headline, (config.judge.answers_of,), (config.graph,), uses)
 
 
-def _dataset(folder: Path) -> Description:
-    return Description(f"in {folder.resolve()}")
-
-
 def _comparison(folder: Path) -> Description:
     summary = read_summary(folder / f"{comparison_file(folder)}.json")
     sentence = (summary.summary or summary.verdict or "").partition(". ")[0]
@@ -317,7 +313,7 @@ _STORED = (
         DATASET,
         "datasets",
         lambda folder: any(folder.glob("data/test.*")),
-        _dataset,
+        lambda folder: Description(f"in {folder.resolve()}"),
         _by_name("kgprobe.datasets.results:open_dataset"),
     ),
     Kind(COMPARISON, "comparisons", _is_comparison, _comparison, partial(_open_files, "")),

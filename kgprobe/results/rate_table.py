@@ -321,13 +321,9 @@ def _placed(results: Sequence[StoredRates]) -> dict[tuple[str, str, str], Stored
 
 def _columns(placed: Mapping[tuple[str, str, str], StoredRates]) -> list[tuple[str, str]]:
     """Return the pairs of graph and setting: graphs in the order of the results, settings by name."""
+    graphs = [key[1] for key in placed]
     columns = dict.fromkeys(key[1:] for key in placed)
-    return sorted(columns, key=lambda column: (_first(placed, column[0]), column[1]))
-
-
-def _first(placed: Mapping[tuple[str, str, str], StoredRates], graph: str) -> int:
-    """Return the place of the first result of a graph."""
-    return [key[1] for key in placed].index(graph)
+    return sorted(columns, key=lambda column: (graphs.index(column[0]), column[1]))
 
 
 def _rank(cells: Sequence[RateCell]) -> tuple[int, float]:

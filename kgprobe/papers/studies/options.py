@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from kgprobe.base.options import option
-from kgprobe.probes.distractors import DistractorOptions
+from kgprobe.probes.distractors import DistractorOptions, sentences_option
 from kgprobe.probes.examples import ExampleOptions
 from kgprobe.probes.search.strategies import STRATEGIES
 from kgprobe.verbalize.templates.kinds import CLOZES
@@ -72,14 +72,7 @@ def _context_option() -> Any:
 class CalibrationOptions:
     """Options of the study of calibration, besides those of its measures."""
 
-    sentences: int | None = option(
-        None,
-        "Number of the relation's cloze sentences per fact, drawn at random, or all.",
-        minimum=1,
-        none="all",
-        metavar="N|all",
-        common=True,
-    )
+    sentences: int | None = sentences_option()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,12 @@ def articles_option() -> Any:
     return option(True, "Add the article that a name takes in the blank.")
 
 
+def sentences_option() -> Any:
+    """Return the option of the number of sentences, which the study of calibration has, too."""
+    help_ = "Number of the relation's cloze sentences per fact, drawn at random, or all."
+    return option(None, help_, minimum=1, none="all", metavar="N|all", common=True)
+
+
 @dataclass(frozen=True, slots=True)
 class FormerOption:
     """Option for objects that were right before the reference date."""
@@ -37,14 +43,7 @@ class DistractorOptions:
     """Options of the probe and of the strategies, stored with a run."""
 
     distractors: int = option(10, "Number of distractors (wrong objects) per sentence.", minimum=1, common=True)
-    sentences: int | None = option(
-        None,
-        "Number of the relation's cloze sentences per fact, drawn at random, or all.",
-        minimum=1,
-        none="all",
-        metavar="N|all",
-        common=True,
-    )
+    sentences: int | None = sentences_option()
     strategy: str = option(
         "random",
         "Retrieval of distractors: random objects of the same type; most similar objects; former objects, then similar"
