@@ -1,6 +1,7 @@
 """Answers on disk: lines that are missing, doubled or in another order are named."""
 
 import errno
+import math
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,6 +41,16 @@ RUN_CHANGES: dict[str, Change] = CHANGES | {
     "no end": lambda written: written[:-1],
     "nothing": lambda _: [],
 }
+
+
+def test_plausibility_of_zero_is_null_in_the_file(tmp_path: Path) -> None:
+    evidence = distractor_evidence([[-1.0, -math.inf]])
+    line = encode_line(0, Outcome(FactKey("s", "f"), Verdict.RIGHT, "P1", evidence=evidence))
+    assert b'"log_plausibilities":[-1.0,null]' in line
+    (tmp_path / FILE).write_bytes(line)
+    (outcome,) = read_outcomes(tmp_path / FILE, DistractorEvidence)
+    assert isinstance(outcome.evidence, DistractorEvidence)
+    assert outcome.evidence.sentences[0].log_plausibilities.tolist() == [-1.0, -math.inf]
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
