@@ -396,6 +396,8 @@ def _why(error: Exception) -> str:
 
 # Errors of decoding: bad JSON, bad UTF-8 and wrong values are ValueErrors.
 DECODING_ERRORS = (ValueError, RecursionError)
+# In the message of a DecodeError; msgspec before 0.23 raises UnicodeDecodeError.
+_INVALID_UTF_8 = "Invalid UTF-8"
 
 
 class _Identity(msgspec.Struct):
@@ -424,14 +426,23 @@ def decoded_lines(
                 yield Placed(number, Rejected(explain(error, line)), file.name)
 
 
+def _fault_of_bytes(record: bytes) -> str:
+    """Return the reason why a record is not UTF-8."""
+    try:
+        record.decode()
+    except UnicodeDecodeError as error:
+        return error.reason
+    return "invalid bytes"
+
+
 def explain(error: Exception, record: bytes) -> str:
     """Return the reason why a record cannot be read, after its id if that can be read."""
     try:
         name = f"{_decode_identity(record).id[:40]}: "
     except DECODING_ERRORS:
         name = ""
-    if isinstance(error, UnicodeDecodeError):
-        return f"{name}not UTF-8: {error.reason} in a text"
+    if isinstance(error, UnicodeDecodeError) or _INVALID_UTF_8 in str(error):
+        return f"{name}not UTF-8: {_fault_of_bytes(record)} in a text"
     if isinstance(error, msgspec.ValidationError):
         return name + validation_message(error)
     if isinstance(error, msgspec.DecodeError):

@@ -270,7 +270,11 @@ def test_same_seed_asks_the_same_in_any_batch(name: str, setting: ProbeContext) 
     assert probe.ask([], [7]) == []
 
 
-def test_probe_tells_how_far_a_batch_is(name: str, setting: ProbeContext) -> None:
+def test_probe_tells_how_far_a_batch_is(
+    name: str, setting: ProbeContext, scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Several batches of the device.
+    monkeypatch.setattr(scorer.limits, "tokens", 64)
     heard: list[float] = []
     for strategy in (None, "approximate-optimal", "exact-optimal") if name == "distractors" else (None,):
         probe = made(name, setting, **({"strategy": strategy} if strategy else {}))
