@@ -9,11 +9,13 @@ from pathlib import Path
 from threading import Event, get_ident
 from typing import Any
 
+import filelock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kgprobe.answers.callbacks import Callbacks, Stop
+from kgprobe.judge import judged_shards
 from kgprobe.judge.judged_shards import SHARDS, JudgedShards, Shards, ShardShare, judge_shards
 from kgprobe.models.computing import in_turn
 
@@ -113,6 +115,19 @@ def test_judge_shards_killed_process_goes_on(tmp_path: Path, at: tuple[str, int]
     child.join(SECONDS)
     assert child.exitcode == 9
     assert judge_in(tmp_path, Maker(), ahead=True).complete
+    assert rows(tmp_path) == ROWS
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_judge_shards_another_process_stopped_before_its_end(
+    tmp_path: Path, ahead: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judged_shards, "LOOK_SECONDS", 0.01)
+    lock = filelock.FileLock(judged_shards.shard_path(tmp_path, 0).with_suffix(".lock"))
+    (tmp_path / SHARDS).mkdir()
+    with lock:
+        release = Callbacks(on_batch=lambda batch: lock.release() if batch.done == 4 else None)
+        assert judge_in(tmp_path, Maker(), ahead=ahead, callbacks=release).complete
     assert rows(tmp_path) == ROWS
 
 
